@@ -288,8 +288,10 @@ def build(p):
 
 
 EXTRA = []
-# Whether problems run on a GPU; how many times as long they are.
+# Whether problems run on a GPU, or end with the PTX on the CPU; how many times as long
+# they are.
 DEVICE = False
+PTX = False
 LONGER = 1
 
 
@@ -303,7 +305,7 @@ def command(p, tool, path):
     if DEVICE:
         result += ["--executor=device", "--pipeline-options=" + options]
     else:
-        result += ["--cpu", "--check-each-pass=" + options]
+        result += ["--cpu", "--check-each-pass=" + options] + ["--check-ptx"] * PTX
     result += [path, "--dims", ",".join("%s=%d" % item for item in dims.items())]
     if p["scale"]:
         result += ["--scalar", "scale=%g" % p["scale"]]
@@ -380,7 +382,7 @@ def problem(seed, number):
 
 
 def main():
-    global DEVICE, LONGER
+    global DEVICE, LONGER, PTX
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tool", "--tools", default="fa3-run")
     parser.add_argument("--count", type=int, default=200)
@@ -394,11 +396,13 @@ def main():
     parser.add_argument("--options", default="", help="more options of the pipeline")
     parser.add_argument("--device", action="store_true",
                         help="on a GPU, in place of the interpreter after every pass")
+    parser.add_argument("--ptx", action="store_true",
+                        help="the PTX, too, on the CPU, beside the hopper dialect")
     parser.add_argument("--longer", type=int, default=1, metavar="TIMES",
                         help="lengths of queries and keys times this")
     args = parser.parse_args()
     EXTRA.extend(args.options.split())
-    DEVICE, LONGER = args.device, args.longer
+    DEVICE, LONGER, PTX = args.device, args.longer, args.ptx
     if args.print is not None:
         p = problem(args.seed, args.print)
         print(build(p))

@@ -319,6 +319,23 @@ TEST(PTXErrors, Proxies) {
                std::string("written without 'fence.proxy.async' since"));
 }
 
+TEST(PTXErrors, BulkGroups) {
+  // Lane 0 issues a store; groups are those of a thread.
+  Kernel kernel;
+  std::string store =
+      "mov.b32 %r1, smem; shl.b32 %r2, %lane, 4; add.s32 %r2, %r2, %r1;\n"
+      "st.shared.v4.b32 [%r2], {%lane, %lane, %lane, %lane};\n"
+      "fence.proxy.async.shared::cta; setp.eq.u32 %p1, %lane, 0;\n"
+      "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%out], [%r2], 16;\n";
+  std::string commit = "cp.async.bulk.commit_group;\n";
+  std::string wait = "cp.async.bulk.wait_group.read 0;\n";
+  EXPECT_EQ(kernel.run(store + commit + wait), "");
+  EXPECT_EQ(kernel.run(store + "@%p1 " + commit + "@%p1 " + wait), "");
+  std::string left = "ends with bulk stores that it has not waited for";
+  EXPECT_PRED2(contains, kernel.run(store + "@!%p1 " + commit + wait), left);
+  EXPECT_PRED2(contains, kernel.run(store + commit + "@!%p1 " + wait), left);
+}
+
 TEST(PTXErrors, Barriers) {
   Kernel two(64);
   EXPECT_PRED2(contains,
@@ -355,6 +372,13 @@ TEST(PTXErrors, Mbarriers) {
                     "@%p2 mbarrier.arrive.shared::cta.b64 _, [%d1];\n" +
                     wait),
             "");
+  // 64 arrivals of one are 64 phases, which nobody can follow.
+  EXPECT_PRED2(contains,
+               two.run(init +
+                       "bar.sync 0;\n"
+                       "mbarrier.arrive.shared::cta.b64 _, [%d1];\n" +
+                       wait),
+               std::string("no wait has seen phase 0 complete"));
   EXPECT_PRED2(contains, two.run(init + "bar.sync 0;\n" + wait),
                std::string("for parity 0 of the mbarrier"));
   EXPECT_PRED2(contains,

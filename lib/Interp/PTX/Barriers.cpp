@@ -13,10 +13,6 @@ using llvm::Twine;
 
 namespace {
 
-//===----------------------------------------------------------------------===//
-// Named barriers
-//===----------------------------------------------------------------------===//
-
 /// Counts the warp; true if the barrier has opened by it.
 bool arriveNamed(Warp &w, const Instr &in, NamedBarrier &barrier) {
   barrier.arrived += kLanes;
@@ -92,10 +88,6 @@ bool decodeBarrier(Decoder &d) {
          (args == 1 || d.operand(1, Type::U32));
 }
 
-//===----------------------------------------------------------------------===//
-// mbarriers
-//===----------------------------------------------------------------------===//
-
 uint64_t getAddress(const Warp &w, const Instr &in, unsigned lane) {
   return getBits(w, in.in(0), lane) + in.imm[0];
 }
@@ -113,13 +105,20 @@ Step forBarriers(Warp &w, const Instr &in, uint32_t mask, Function &&function) {
   return result;
 }
 
-/// What follows when a phase may have ended.
-void notePhase(MbarrierState &state, int64_t before, const Agents &agents) {
+/// What follows when a phase may have ended. Who waits by parity misses a phase
+/// if the next one ends, too: somebody has to have seen the one before.
+Step notePhase(Warp &w, const Instr &in, MbarrierState &state, int64_t before) {
   if (state.barrier.getPhase() == before)
-    return;
+    return Step::Next;
+  if (state.seen < before)
+    return w.fail(in, "completes phase " + Twine(before) +
+                          " of the mbarrier of line " + Twine(state.line) +
+                          ", and no wait has seen phase " + Twine(before - 1) +
+                          " complete");
   state.completed = state.arriving;
-  state.completed.raise(agents.ofLoads(state.number),
+  state.completed.raise(w.block.shared.agents.ofLoads(state.number),
                         uint32_t(state.barrier.getPhase()));
+  return Step::Next;
 }
 
 /// Section 9.7.13.15.9.
@@ -184,10 +183,9 @@ Step runArrive(Warp &w, const Instr &in, uint32_t mask) {
                                     Twine(state.line) +
                                     " more often than it has arrivals");
         }
-        notePhase(state, before, w.block.shared.agents);
         if (in.results)
           setBits(w, in.out(), lane, uint64_t(before));
-        return Step::Next;
+        return notePhase(w, in, state, before);
       });
   if (arrives)
     w.advance();
@@ -222,6 +220,7 @@ Step runTestWait(Warp &w, const Instr &in, uint32_t mask) {
   w.strand->tried = -1;
   forBarriers(w, in, done, [&](MbarrierState &state, unsigned) {
     w.clock.join(state.completed);
+    state.seen = state.barrier.getPhase();
     return Step::Next;
   });
   setPred(w, in.out(), mask, done);
@@ -278,10 +277,6 @@ bool decodeMbarrier(Decoder &d) {
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Fences
-//===----------------------------------------------------------------------===//
-
 enum Fence : int64_t { Memory, ProxyAsync, MbarrierInit };
 
 /// membar, fence (section 9.7.13.4).
@@ -313,10 +308,6 @@ bool decodeFence(Decoder &d) {
   }
   return d.finish(0);
 }
-
-//===----------------------------------------------------------------------===//
-// Registers
-//===----------------------------------------------------------------------===//
 
 /// Section 9.7.19.5. imm: registers, whether more.
 Step runSetRegisters(Warp &w, const Instr &in, uint32_t mask) {
@@ -384,8 +375,7 @@ Step fa3::interp::ptx::completeBytes(Warp &w, const Instr &in,
     return w.fail(in, "copies " + Twine(bytes) +
                           " bytes, which the mbarrier of line " +
                           Twine(state.line) + " does not expect");
-  notePhase(state, before, w.block.shared.agents);
-  return Step::Next;
+  return notePhase(w, in, state, before);
 }
 
 void fa3::interp::ptx::addBarriers(Table &table) {

@@ -94,10 +94,8 @@ bool decodeShift(Decoder &d) {
   d.instr.run = isSigned(type) && std::is_same_v<F, ShiftRight>
                     ? forInteger(type, choose)
                     : forWidth(type, choose);
-  if (!d.instr.run)
-    return d.fail("has a type that the executor does not know");
-  return d.finish(3) && d.result(0, type) && d.operand(1, type) &&
-         d.operand(2, Type::U32);
+  return d.isKnown() && d.finish(3) && d.result(0, type) &&
+         d.operand(1, type) && d.operand(2, Type::U32);
 }
 
 /// shf.l, shf.r: 32 bits of a shifted pair (section 9.7.8.7).
@@ -121,8 +119,8 @@ bool decodeFunnel(Decoder &d) {
   d.instr.run = left
                     ? (wrap ? runFunnel<true, true> : runFunnel<true, false>)
                     : (wrap ? runFunnel<false, true> : runFunnel<false, false>);
-  return d.finish(4) && d.result(0, Type::B32) && d.operand(1, Type::B32) &&
-         d.operand(2, Type::B32) && d.operand(3, Type::U32);
+  return d.finish(4) && d.result(0, Type::B32) && d.operands(1, 2, Type::B32) &&
+         d.operand(3, Type::U32);
 }
 
 /// lop3: any function of three bits, as a table of eight (section 9.7.8.6).
@@ -142,8 +140,7 @@ Step runLop3(Warp &w, const Instr &in, uint32_t mask) {
 bool decodeLop3(Decoder &d) {
   d.instr.run = runLop3;
   return (d.takeType() == Type::B32 && d.finish(5) && d.result(0, Type::B32) &&
-          d.operand(1, Type::B32) && d.operand(2, Type::B32) &&
-          d.operand(3, Type::B32) && d.constant(4, d.instr.imm[0])) ||
+          d.operands(1, 3, Type::B32) && d.constant(4, d.instr.imm[0])) ||
          d.fail("expects .b32");
 }
 
@@ -177,10 +174,8 @@ bool decodeExtract(Decoder &d) {
   d.instr.run = forInteger(type, [](auto t) -> Handler {
     return sizeof(t) < 4 ? nullptr : runExtract<decltype(t)>;
   });
-  if (!d.instr.run)
-    return d.fail("has a type that the executor does not know");
-  return d.finish(4) && d.result(0, type) && d.operand(1, type) &&
-         d.operand(2, Type::U32) && d.operand(3, Type::U32);
+  return d.isKnown() && d.finish(4) && d.result(0, type) &&
+         d.operand(1, type) && d.operands(2, 3, Type::U32);
 }
 
 /// bfi: a field of a into b (section 9.7.1.20).
@@ -204,9 +199,8 @@ bool decodeInsert(Decoder &d) {
   if (type != Type::B32 && type != Type::B64)
     return d.fail("has a type that the executor does not know");
   d.instr.run = type == Type::B32 ? runInsert<uint32_t> : runInsert<uint64_t>;
-  return d.finish(5) && d.result(0, type) && d.operand(1, type) &&
-         d.operand(2, type) && d.operand(3, Type::U32) &&
-         d.operand(4, Type::U32);
+  return d.finish(5) && d.result(0, type) && d.operands(1, 2, type) &&
+         d.operand(3, Type::U32) && d.operand(4, Type::U32);
 }
 
 /// popc, clz and bfind (sections 9.7.1.14 to 9.7.1.16) count bits.

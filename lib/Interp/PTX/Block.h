@@ -70,6 +70,7 @@ struct Warp {
   // Bulk stores, by group.
   uint32_t openStores = 1, storesDone = 0;
   bool storesIssued = false;
+  uint32_t storeLanes = 0; ///< that have issued some, and not waited for all
 
   Warp(Block &block, unsigned index, const Kernel &kernel);
   uint32_t now() const { return clock.get(index); }
@@ -100,6 +101,7 @@ struct MbarrierState {
   /// complete.
   VectorClock arriving, completed;
   uint32_t line = 0; ///< of its initialization
+  int64_t seen = 0;  ///< phases that a wait has seen complete
   /// Who initialized it, and when; whether a fence followed.
   unsigned initWarp = 0;
   uint32_t initEpoch = 0;
@@ -168,10 +170,7 @@ private:
   bool finish();
 };
 
-//===----------------------------------------------------------------------===//
-// Registers
-//===----------------------------------------------------------------------===//
-
+// Registers.
 /// Calls `function` for every lane of a mask.
 template <typename Function>
 inline void forLanes(uint32_t mask, Function &&function) {

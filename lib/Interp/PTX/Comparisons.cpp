@@ -123,13 +123,17 @@ Handler chooseSetp(Type type, bool ftz) {
   }
 }
 
-/// Sections 9.7.6.2, and 9.7.7.2 for floats of 16 bits.
-bool decodeSetp(Decoder &d) {
+int takeRelation(Decoder &d) {
   int relation = d.takeOneOf({"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu",
                               "ltu", "leu", "gtu", "geu", "num", "nan"});
   // Of unsigned numbers.
-  if (relation < 0)
-    relation = d.takeOneOf({"", "", "lo", "ls", "hi", "hs"});
+  return relation < 0 ? d.takeOneOf({"", "", "lo", "ls", "hi", "hs"})
+                      : relation;
+}
+
+/// Sections 9.7.6.2, and 9.7.7.2 for floats of 16 bits.
+bool decodeSetp(Decoder &d) {
+  int relation = takeRelation(d);
   int combination = d.takeOneOf({"and", "or", "xor"}) + 1;
   bool ftz = d.take("ftz");
   Type type = d.takeType();
@@ -143,8 +147,7 @@ bool decodeSetp(Decoder &d) {
   d.instr.imm[2] = hasSecond;
   return d.finish(3 + (combination != 0)) && d.result(0, Type::Pred) &&
          (!hasSecond || d.result(s.args[0].list[0], Type::Pred)) &&
-         d.operand(1, type) && d.operand(2, type) &&
-         (!combination || d.operand(3, Type::Pred));
+         d.operands(1, 2, type) && (!combination || d.operand(3, Type::Pred));
 }
 
 /// set (section 9.7.6.1): all ones or 1.0 where a comparison holds. imm as of
@@ -160,8 +163,7 @@ Step runSet(Warp &w, const Instr &in, uint32_t mask) {
 }
 
 bool decodeSet(Decoder &d) {
-  int relation = d.takeOneOf({"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu",
-                              "ltu", "leu", "gtu", "geu", "num", "nan"});
+  int relation = takeRelation(d);
   d.take("ftz");
   Type to = d.takeType(), from = d.takeType();
   d.instr.run = from == Type::F32   ? runSet<float>
@@ -172,8 +174,7 @@ bool decodeSet(Decoder &d) {
     return d.fail("has a comparison that the executor does not know");
   d.instr.imm[0] = relation;
   d.instr.imm[2] = to == Type::F32 ? 0x3f800000 : 0xffffffff;
-  return d.finish(3) && d.result(0, to) && d.operand(1, from) &&
-         d.operand(2, from);
+  return d.finish(3) && d.result(0, to) && d.operands(1, 2, from);
 }
 
 /// Section 9.7.6.3.
@@ -195,8 +196,8 @@ bool decodeSelp(Decoder &d) {
   if (getBits(type) < 16 || getBits(type) > 64)
     return d.fail("has a type that the executor does not know");
   d.instr.run = runSelp;
-  return d.finish(4) && d.result(0, type) && d.operand(1, type) &&
-         d.operand(2, type) && d.operand(3, Type::Pred);
+  return d.finish(4) && d.result(0, type) && d.operands(1, 2, type) &&
+         d.operand(3, Type::Pred);
 }
 
 } // namespace

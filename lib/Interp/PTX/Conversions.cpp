@@ -20,35 +20,18 @@ struct CvtExtra : Extra {
   bool ftz = false, saturate = false, finite = false, relu = false;
 };
 
-bool isFloatType(Type type) {
-  return type == Type::F16 || type == Type::BF16 || type == Type::F32 ||
-         type == Type::F64;
-}
-
 double roundToInteger(double value, Rounding rounding) {
-  switch (rounding) {
-  case Rounding::Zero:
-    return std::trunc(value);
-  case Rounding::Down:
-    return std::floor(value);
-  case Rounding::Up:
-    return std::ceil(value);
-  default:
-    return std::nearbyint(value);
-  }
+  return rounding == Rounding::Zero   ? std::trunc(value)
+         : rounding == Rounding::Down ? std::floor(value)
+         : rounding == Rounding::Up   ? std::ceil(value)
+                                      : std::nearbyint(value);
 }
 
 double loadFloat(Type type, uint64_t bits) {
-  switch (type) {
-  case Type::F16:
-    return decodeF16(bits);
-  case Type::BF16:
-    return decodeBF16(bits);
-  case Type::F32:
-    return llvm::bit_cast<float>(uint32_t(bits));
-  default:
-    return llvm::bit_cast<double>(bits);
-  }
+  return type == Type::F16    ? decodeF16(bits)
+         : type == Type::BF16 ? decodeBF16(bits)
+         : type == Type::F32  ? llvm::bit_cast<float>(uint32_t(bits))
+                              : llvm::bit_cast<double>(bits);
 }
 
 /// A float of 16 bits, cut toward zero.
@@ -81,6 +64,16 @@ uint16_t encodeNarrow(const CvtExtra &cvt, Type type, double value) {
   if (cvt.finite && (bits & 0x7fff) == largest + 1)
     bits = (bits & 0x8000) | largest;
   return bits;
+}
+
+/// Two floats of 8 bits.
+uint16_t encodePair(const CvtExtra &cvt, float low, float high) {
+  auto encode = [&](float value) -> uint16_t {
+    if (cvt.relu && !(value > 0) && !std::isnan(value))
+      value = 0;
+    return cvt.to == Type::E4M3x2 ? encodeF8E4M3FN(value) : encodeF8E5M2(value);
+  };
+  return encode(low) | encode(high) << 8;
 }
 
 uint64_t storeFloat(const CvtExtra &cvt, double value) {
@@ -127,7 +120,7 @@ uint64_t loadUnsigned(Type type, uint64_t bits) {
 }
 
 uint64_t convert(const CvtExtra &cvt, uint64_t bits) {
-  bool fromFloat = isFloatType(cvt.from), toFloat = isFloatType(cvt.to);
+  bool fromFloat = isFloat(cvt.from), toFloat = isFloat(cvt.to);
   if (fromFloat) {
     double value = loadFloat(cvt.from, bits);
     if (cvt.ftz && cvt.from == Type::F32)
@@ -166,7 +159,7 @@ Step runCvt(Warp &w, const Instr &in, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
     uint64_t bits = convert(cvt, getBits(w, in.in(0), lane));
     // Narrow integers are extended to the register.
-    if (width < out.bits && !isFloatType(cvt.to))
+    if (width < out.bits && !isFloat(cvt.to))
       bits = isSigned(cvt.to) ? loadSigned(cvt.to, bits)
                               : loadUnsigned(cvt.to, bits);
     setBits(w, out, lane, bits);
@@ -191,13 +184,7 @@ Step runPack(Warp &w, const Instr &in, uint32_t mask) {
                         uint32_t(encodeNarrow(cvt, half, high)) << 16);
       return;
     }
-    auto encode = [&](float value) -> uint16_t {
-      if (cvt.relu && !(value > 0) && !std::isnan(value))
-        value = 0;
-      return cvt.to == Type::E4M3x2 ? encodeF8E4M3FN(value)
-                                    : encodeF8E5M2(value);
-    };
-    set<uint16_t>(w, in.out(), lane, encode(low) | encode(high) << 8);
+    set<uint16_t>(w, in.out(), lane, encodePair(cvt, low, high));
   });
   return Step::Next;
 }
@@ -219,15 +206,10 @@ Step runRepack(Warp &w, const Instr &in, uint32_t mask) {
   const auto &cvt = static_cast<const CvtExtra &>(*in.extra);
   forLanes(mask, [&](unsigned lane) {
     uint32_t pair = get<uint32_t>(w, in.in(0), lane);
-    auto encode = [&](uint16_t bits) -> uint16_t {
-      float value =
-          cvt.from == Type::F16x2 ? decodeF16(bits) : decodeBF16(bits);
-      if (cvt.relu && !(value > 0) && !std::isnan(value))
-        value = 0;
-      return cvt.to == Type::E4M3x2 ? encodeF8E4M3FN(value)
-                                    : encodeF8E5M2(value);
-    };
-    set<uint16_t>(w, in.out(), lane, encode(pair) | encode(pair >> 16) << 8);
+    Type half = cvt.from == Type::F16x2 ? Type::F16 : Type::BF16;
+    set<uint16_t>(w, in.out(), lane,
+                  encodePair(cvt, loadFloat(half, pair & 0xffff),
+                             loadFloat(half, pair >> 16)));
   });
   return Step::Next;
 }
@@ -258,7 +240,7 @@ bool decodeCvt(Decoder &d) {
   if ((to8 || to == Type::F16x2 || to == Type::BF16x2) && from == Type::F32) {
     d.instr.run = runPack;
     return d.finish(3) && d.result(0, to8 ? Type::B16 : to) &&
-           d.operand(1, from) && d.operand(2, from);
+           d.operands(1, 2, from);
   }
   if (from8 && to == Type::F16x2) {
     d.instr.run = runUnpack;

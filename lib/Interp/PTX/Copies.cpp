@@ -40,6 +40,18 @@ struct Copier {
   }
 };
 
+Copier makeLoad(Warp &w, const Instr &in, const MbarrierState &state) {
+  uint32_t phase = uint32_t(state.barrier.getPhase()) + 1;
+  unsigned agent = w.block.shared.agents.ofLoads(state.number);
+  return {w, in, {agent, phase, w.clock, in.line}};
+}
+Copier makeStore(Warp &w, const Instr &in, unsigned lane) {
+  w.storesIssued = true;
+  w.storeLanes |= uint32_t(1) << lane;
+  unsigned agent = w.block.shared.agents.ofStores(w.index);
+  return {w, in, {agent, w.openStores, w.clock, in.line}};
+}
+
 /// The tensor map at a generic address; null after an error.
 const TensorMap *findMap(Warp &w, const Instr &in, uint64_t address,
                          TensorMap &map) {
@@ -58,31 +70,21 @@ const TensorMap *findMap(Warp &w, const Instr &in, uint64_t address,
   return nullptr;
 }
 
-/// Adds floats or integers of an array to those in memory.
-void add(const TensorMap &map, uint8_t *to, const uint8_t *from,
-         int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += map.elementBytes) {
-    if (map.elementBytes == 4 && map.isFloat == 1) {
-      float a, b;
-      std::memcpy(&a, to + i, 4);
-      std::memcpy(&b, from + i, 4);
-      a += b;
-      std::memcpy(to + i, &a, 4);
-    } else if (map.elementBytes == 2) {
-      uint16_t a, b;
-      std::memcpy(&a, to + i, 2);
-      std::memcpy(&b, from + i, 2);
-      a = map.isFloat == 1 ? HalfFormat::encode(decodeF16(a) + decodeF16(b))
-                           : BrainFormat::encode(decodeBF16(a) + decodeBF16(b));
-      std::memcpy(to + i, &a, 2);
-    } else {
-      uint32_t a, b;
-      std::memcpy(&a, to + i, 4);
-      std::memcpy(&b, from + i, 4);
-      a += b;
-      std::memcpy(to + i, &a, 4);
-    }
+/// Adds numbers of an array to those in memory.
+void add(Type type, uint8_t *to, const uint8_t *from, int64_t bytes) {
+  int64_t each = getBits(type) / 8;
+  for (int64_t i = 0; i < bytes; i += each) {
+    uint64_t a = 0, b = 0;
+    std::memcpy(&a, to + i, each);
+    std::memcpy(&b, from + i, each);
+    a = addBits(type, a, b);
+    std::memcpy(to + i, &a, each);
   }
+}
+Type getType(const TensorMap &map) {
+  if (map.elementBytes == 2)
+    return map.isFloat == 1 ? Type::F16 : Type::BF16;
+  return map.elementBytes == 4 && map.isFloat ? Type::F32 : Type::U32;
 }
 
 /// Copies the box of a map at coordinates to shared memory or back.
@@ -141,7 +143,7 @@ Step copyBox(Copier &c, const TensorMap &map, const int64_t *start,
       std::memcpy(line.data() + from, memory.at(at), to - from);
     }
     if (adds)
-      add(map, global, line.data() + first, last - first);
+      add(getType(map), global, line.data() + first, last - first);
     else
       std::memcpy(global, line.data() + first, last - first);
   }
@@ -175,11 +177,8 @@ Step runTensor(Warp &w, const Instr &in, uint32_t mask) {
     for (int64_t i = 0; i < in.imm[1]; ++i)
       start[i] = get<int32_t>(w, in.in(first + i), lane);
     ++w.block.counts.copies;
-    Agents agents = w.block.shared.agents;
     if (!copy.toShared) {
-      Copier copier{
-          w, in, {agents.ofStores(w.index), w.openStores, w.clock, in.line}};
-      w.storesIssued = true;
+      Copier copier = makeStore(w, in, lane);
       result = copyBox(copier, *map, start, Block::toShared(source), false,
                        in.imm[2]);
       return;
@@ -188,11 +187,7 @@ Step runTensor(Warp &w, const Instr &in, uint32_t mask) {
         findMbarrier(w, in, getBits(w, in.in(2), lane), /*async=*/true);
     if (!barrier)
       return;
-    Copier copier{w,
-                  in,
-                  {agents.ofLoads(barrier->number),
-                   uint32_t(barrier->barrier.getPhase()) + 1, w.clock,
-                   in.line}};
+    Copier copier = makeLoad(w, in, *barrier);
     result = copyBox(copier, *map, start, Block::toShared(target), true, false);
     int64_t bytes = map->elementBytes;
     for (unsigned dim = 0; dim < map->rank; ++dim)
@@ -227,64 +222,65 @@ Step runBulk(Warp &w, const Instr &in, uint32_t mask) {
       return;
     }
     ++w.block.counts.copies;
-    Agents agents = w.block.shared.agents;
     auto *memory = reinterpret_cast<uint8_t *>(global);
     if (copy.toShared) {
       MbarrierState *barrier =
           findMbarrier(w, in, getBits(w, in.in(3), lane), /*async=*/true);
       if (!barrier)
         return;
-      Copier copier{w,
-                    in,
-                    {agents.ofLoads(barrier->number),
-                     uint32_t(barrier->barrier.getPhase()) + 1, w.clock,
-                     in.line}};
+      Copier copier = makeLoad(w, in, *barrier);
       if (!copier.check(place, bytes, /*writes=*/true))
         return;
       std::memcpy(w.block.shared.memory.at(place), memory, bytes);
       result = completeBytes(w, in, *barrier, bytes);
       return;
     }
-    Copier copier{
-        w, in, {agents.ofStores(w.index), w.openStores, w.clock, in.line}};
-    w.storesIssued = true;
+    Copier copier = makeStore(w, in, lane);
     if (!copier.check(place, bytes, /*writes=*/false))
       return;
     const uint8_t *data = w.block.shared.memory.at(place);
     result = Step::Next;
-    if (!in.imm[2]) {
+    if (in.imm[2])
+      add(copy.reduction, memory, data, bytes);
+    else
       std::memcpy(memory, data, bytes);
-      return;
-    }
-    TensorMap like{};
-    like.elementBytes = getBits(copy.reduction) / 8;
-    like.isFloat =
-        copy.reduction == Type::BF16
-            ? 2
-            : copy.reduction == Type::F16 || copy.reduction == Type::F32;
-    add(like, memory, data, bytes);
   });
   return result;
 }
 
-//===----------------------------------------------------------------------===//
-// Groups
-//===----------------------------------------------------------------------===//
+/// Groups are of a thread. Threads that have not issued any have none; those
+/// that have need not be one, but go on together.
+bool hasStores(Warp &w, const Instr &in, uint32_t mask, Step &step) {
+  step =
+      (w.storeLanes & mask) && (w.storeLanes & ~mask)
+          ? w.fail(in, "is executed by some of the threads of a warp that have "
+                       "issued bulk stores, not by all")
+          : Step::Next;
+  return (w.storeLanes & mask) && step == Step::Next;
+}
 
 /// Section 9.7.9.25.6.1.
-Step runCommit(Warp &w, const Instr &, uint32_t) {
+Step runCommit(Warp &w, const Instr &in, uint32_t mask) {
+  Step step;
+  if (!hasStores(w, in, mask, step))
+    return step;
   ++w.openStores;
   w.storesIssued = false;
   return Step::Next;
 }
 
 /// Section 9.7.9.25.6.2.
-Step runWaitGroup(Warp &w, const Instr &in, uint32_t) {
+Step runWaitGroup(Warp &w, const Instr &in, uint32_t mask) {
+  Step step;
+  if (!hasStores(w, in, mask, step))
+    return step;
   int64_t done = int64_t(w.openStores) - 1 - in.imm[0];
   if (done > w.storesDone) {
     w.storesDone = done;
     w.clock.raise(w.block.shared.agents.ofStores(w.index), done);
   }
+  if (!w.storesIssued && w.storesDone + 1 == w.openStores)
+    w.storeLanes = 0;
   return Step::Next;
 }
 

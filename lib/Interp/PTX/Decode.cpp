@@ -10,57 +10,34 @@ using namespace fa3::interp::ptx;
 using llvm::StringRef;
 using llvm::Twine;
 
+/// Names and widths in the order of Type.
+static constexpr struct {
+  llvm::StringLiteral name;
+  uint8_t bits;
+} kTypes[] = {
+    {"", 0},        {"pred", 1},    {"b8", 8},      {"u8", 8},   {"s8", 8},
+    {"b16", 16},    {"u16", 16},    {"s16", 16},    {"f16", 16}, {"bf16", 16},
+    {"b32", 32},    {"u32", 32},    {"s32", 32},    {"f32", 32}, {"f16x2", 32},
+    {"bf16x2", 32}, {"b64", 64},    {"u64", 64},    {"s64", 64}, {"f64", 64},
+    {"b128", 128},  {"e4m3x2", 16}, {"e5m2x2", 16},
+};
+static_assert(std::size(kTypes) == size_t(Type::E5M2x2) + 1);
+
 Type fa3::interp::ptx::parseType(StringRef name) {
-  return llvm::StringSwitch<Type>(name)
-      .Case("pred", Type::Pred)
-      .Case("b8", Type::B8)
-      .Case("u8", Type::U8)
-      .Case("s8", Type::S8)
-      .Case("b16", Type::B16)
-      .Case("u16", Type::U16)
-      .Case("s16", Type::S16)
-      .Case("f16", Type::F16)
-      .Case("bf16", Type::BF16)
-      .Case("b32", Type::B32)
-      .Case("u32", Type::U32)
-      .Case("s32", Type::S32)
-      .Case("f32", Type::F32)
-      .Case("f16x2", Type::F16x2)
-      .Case("bf16x2", Type::BF16x2)
-      .Case("b64", Type::B64)
-      .Case("u64", Type::U64)
-      .Case("s64", Type::S64)
-      .Case("f64", Type::F64)
-      .Case("b128", Type::B128)
-      .Case("e4m3x2", Type::E4M3x2)
-      .Case("e5m2x2", Type::E5M2x2)
-      .Default(Type::None);
+  for (auto [i, type] : llvm::enumerate(kTypes))
+    if (type.name == name)
+      return static_cast<Type>(i);
+  return Type::None;
 }
 
 unsigned fa3::interp::ptx::getBits(Type type) {
-  if (type == Type::None)
-    return 0;
-  if (type == Type::Pred)
-    return 1;
-  if (type <= Type::S8)
-    return 8;
-  if (type <= Type::BF16)
-    return 16;
-  if (type <= Type::BF16x2)
-    return 32;
-  if (type <= Type::F64)
-    return 64;
-  return type == Type::B128 ? 128 : 16;
+  return kTypes[static_cast<unsigned>(type)].bits;
 }
 
 bool fa3::interp::ptx::isSigned(Type type) {
   return type == Type::S8 || type == Type::S16 || type == Type::S32 ||
          type == Type::S64;
 }
-
-//===----------------------------------------------------------------------===//
-// Modifiers and messages
-//===----------------------------------------------------------------------===//
 
 bool Decoder::fail(const Twine &what) {
   if (error.empty())
@@ -105,24 +82,20 @@ bool Decoder::finish(size_t args) {
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Registers, constants and variables
-//===----------------------------------------------------------------------===//
-
-Operand Decoder::makePreset(Preset::Kind kind, unsigned bits, uint64_t value) {
+Operand Decoder::makeRegister(unsigned bits, StringRef name) {
   Operand place;
   place.bits = bits;
-  if (bits == 1) {
-    place.bank = Bank::Pred;
-    place.slot = kernel.numPreds++;
-  } else if (bits == 64) {
-    place.bank = Bank::B64;
-    place.slot = kernel.num64++;
-  } else {
-    place.bank = Bank::B32;
-    place.slot = kernel.num32++;
-    kernel.names32.push_back("");
-  }
+  place.bank = bits == 1 ? Bank::Pred : bits == 64 ? Bank::B64 : Bank::B32;
+  place.slot = bits == 1    ? kernel.numPreds++
+               : bits == 64 ? kernel.num64++
+                            : kernel.num32++;
+  if (place.bank == Bank::B32)
+    kernel.names32.push_back(name.str());
+  return place;
+}
+
+Operand Decoder::makePreset(Preset::Kind kind, unsigned bits, uint64_t value) {
+  Operand place = makeRegister(bits, "");
   kernel.presets.push_back({kind, place, value});
   return place;
 }
@@ -197,25 +170,13 @@ std::optional<Operand> Decoder::lookUp(const Arg &arg) {
     std::string key = (Twine(s) + ":" + name).str();
     auto known = registers.find(key);
     if (known == registers.end()) {
-      Type type = parseType(it->second.type.drop_front());
-      Operand operand;
-      operand.bits = ptx::getBits(type);
-      if (type == Type::Pred) {
-        operand.bank = Bank::Pred;
-        operand.slot = kernel.numPreds++;
-      } else if (operand.bits == 64) {
-        operand.bank = Bank::B64;
-        operand.slot = kernel.num64++;
-      } else if (operand.bits && operand.bits <= 32) {
-        operand.bank = Bank::B32;
-        operand.slot = kernel.num32++;
-        kernel.names32.push_back(name.str());
-      } else {
+      unsigned bits = ptx::getBits(parseType(it->second.type.drop_front()));
+      if (!bits || bits > 64) {
         fail("uses register '" + name + "' of type '" + it->second.type +
              "', which the executor does not know");
         return std::nullopt;
       }
-      known = registers.try_emplace(key, operand).first;
+      known = registers.try_emplace(key, makeRegister(bits, name)).first;
     }
     Operand operand = known->second;
     operand.negated = arg.negated;
@@ -264,11 +225,7 @@ bool Decoder::addOperand(const Arg &arg, Type type, bool isResult, bool wide) {
     if (!isResult)
       return fail("reads '_'");
     // A register that nobody reads.
-    return add(makePreset(Preset::Value,
-                          type == Type::Pred ? 1
-                          : bits == 64       ? 64
-                                             : 32,
-                          0));
+    return add(makeRegister(bits == 1 || bits == 64 ? bits : 32, ""));
   case Arg::Memory:
   case Arg::List:
     return fail("has an address or a list in place of a register");
@@ -303,25 +260,6 @@ bool Decoder::addOperand(const Arg &arg, Type type, bool isResult, bool wide) {
   return add(*operand);
 }
 
-bool Decoder::result(size_t arg, Type type) {
-  return result(statement->args[arg], type);
-}
-bool Decoder::result(const Arg &arg, Type type) {
-  return addOperand(arg, type, /*isResult=*/true, /*wide=*/false);
-}
-bool Decoder::operand(size_t arg, Type type) {
-  return operand(statement->args[arg], type);
-}
-bool Decoder::operand(const Arg &arg, Type type) {
-  return addOperand(arg, type, /*isResult=*/false, /*wide=*/false);
-}
-bool Decoder::wideResult(const Arg &arg, Type type) {
-  return addOperand(arg, type, /*isResult=*/true, /*wide=*/true);
-}
-bool Decoder::wideOperand(const Arg &arg, Type type) {
-  return addOperand(arg, type, /*isResult=*/false, /*wide=*/true);
-}
-
 llvm::ArrayRef<Arg> Decoder::elements(size_t arg) const {
   const Arg &value = statement->args[arg];
   return value.kind == Arg::List ? llvm::ArrayRef<Arg>(value.list)
@@ -353,10 +291,6 @@ bool Decoder::address(size_t arg) {
   }
   return operand(base, Type::U64);
 }
-
-//===----------------------------------------------------------------------===//
-// Statements
-//===----------------------------------------------------------------------===//
 
 bool Decoder::resolveTarget() {
   const Arg &label = statement->args.front();

@@ -37,11 +37,15 @@ enum class Type : uint8_t {
   F64,
   B128,
   E4M3x2,
-  E5M2x2,
+  E5M2x2
 };
 Type parseType(llvm::StringRef name);
 unsigned getBits(Type type);
 bool isSigned(Type type);
+inline bool isFloat(Type type) {
+  return type == Type::F32 || type == Type::F64 || type == Type::F16 ||
+         type == Type::BF16 || type == Type::F16x2 || type == Type::BF16x2;
+}
 
 class Decoder {
 public:
@@ -49,10 +53,7 @@ public:
       : module(module), kernel(kernel), text(text) {}
   bool run(std::string &error);
 
-  //===--------------------------------------------------------------------===//
-  // For decoders of instructions
-  //===--------------------------------------------------------------------===//
-
+  // For decoders of instructions.
   const Statement &getStatement() const { return *statement; }
   /// Modifiers of the opcode: takes one if it is the next.
   bool take(llvm::StringRef modifier);
@@ -67,17 +68,40 @@ public:
   /// The last modifier as a type, which is not taken.
   Type getLastType() const { return parseType(modifiers.back()); }
   bool fail(const llvm::Twine &what);
+  /// Whether there is a handler.
+  bool isKnown() {
+    return instr.run || fail("has a type that the executor does not know");
+  }
   /// Whether there are so many operands, and no modifier is left.
   bool finish(size_t args);
 
   /// Adds operands of the statement. Constants are only read.
-  bool result(size_t arg, Type type);
-  bool result(const Arg &arg, Type type);
-  bool operand(size_t arg, Type type);
-  bool operand(const Arg &arg, Type type);
+  bool result(size_t arg, Type type) {
+    return result(statement->args[arg], type);
+  }
+  bool result(const Arg &arg, Type type) {
+    return addOperand(arg, type, /*isResult=*/true, /*wide=*/false);
+  }
+  bool operand(size_t arg, Type type) {
+    return operand(statement->args[arg], type);
+  }
+  bool operand(const Arg &arg, Type type) {
+    return addOperand(arg, type, /*isResult=*/false, /*wide=*/false);
+  }
+  /// Operands from `first` to `last` of one type.
+  bool operands(size_t first, size_t last, Type type) {
+    bool ok = true;
+    for (size_t i = first; i <= last; ++i)
+      ok = ok && operand(i, type);
+    return ok;
+  }
   /// Registers of any width from the type's on (ld, st, cvt).
-  bool wideResult(const Arg &arg, Type type);
-  bool wideOperand(const Arg &arg, Type type);
+  bool wideResult(const Arg &arg, Type type) {
+    return addOperand(arg, type, /*isResult=*/true, /*wide=*/true);
+  }
+  bool wideOperand(const Arg &arg, Type type) {
+    return addOperand(arg, type, /*isResult=*/false, /*wide=*/true);
+  }
   /// [register + offset]: a 32- or 64-bit address, with the offset in imm[0].
   bool address(size_t arg);
   bool constant(size_t arg, int64_t &value);
@@ -89,6 +113,7 @@ public:
 private:
   std::optional<Operand> lookUp(const Arg &arg);
   std::optional<Operand> makeSpecial(llvm::StringRef name);
+  Operand makeRegister(unsigned bits, llvm::StringRef name);
   Operand makePreset(Preset::Kind kind, unsigned bits, uint64_t value);
   std::optional<uint64_t> getVariableAddress(llvm::StringRef name);
   bool addOperand(const Arg &arg, Type type, bool isResult, bool wide);
@@ -126,6 +151,9 @@ enum class IntegerKind : uint8_t {
   Abs
 };
 bool decodeInteger(Decoder &d, IntegerKind kind);
+
+/// The sum of two numbers of a type, as reductions in memory have it.
+uint64_t addBits(Type type, uint64_t a, uint64_t b);
 
 /// bar.warp.sync.
 Step syncLanes(Warp &warp, const Instr &in, uint32_t mask);

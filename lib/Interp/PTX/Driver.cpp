@@ -57,11 +57,16 @@ fa3_cu_result report(fa3_cu_result code, std::string text) {
   return code;
 }
 
-//===----------------------------------------------------------------------===//
-// Device and context
-//===----------------------------------------------------------------------===//
+/// Entry points with nothing to do, and those for what there is not.
+template <typename... Args>
+fa3_cu_result succeed(Args...) {
+  return FA3_CU_SUCCESS;
+}
+template <typename... Args>
+fa3_cu_result refuse(Args...) {
+  return report(NotSupported, "the CPU has no times of a GPU");
+}
 
-fa3_cu_result init(unsigned) { return FA3_CU_SUCCESS; }
 fa3_cu_result getVersion(int *version) {
   *version = 13000;
   return FA3_CU_SUCCESS;
@@ -112,7 +117,6 @@ fa3_cu_result retainPrimary(fa3_cu_context *context, fa3_cu_device) {
   *context = getContext();
   return FA3_CU_SUCCESS;
 }
-fa3_cu_result releasePrimary(fa3_cu_device) { return FA3_CU_SUCCESS; }
 fa3_cu_result getCurrent(fa3_cu_context *context) {
   *context = current;
   return FA3_CU_SUCCESS;
@@ -130,11 +134,6 @@ fa3_cu_result getContextDevice(fa3_cu_device *device) {
   *device = 0;
   return FA3_CU_SUCCESS;
 }
-fa3_cu_result synchronize() { return FA3_CU_SUCCESS; }
-
-//===----------------------------------------------------------------------===//
-// Modules
-//===----------------------------------------------------------------------===//
 
 fa3_cu_result loadModule(fa3_cu_module *result, const void *image, unsigned,
                          int *, void **) {
@@ -165,9 +164,6 @@ fa3_cu_result getFunction(fa3_cu_function *function, fa3_cu_module module,
   *function = reinterpret_cast<fa3_cu_function>(loaded->functions.back().get());
   return FA3_CU_SUCCESS;
 }
-fa3_cu_result setFunctionAttribute(fa3_cu_function, int, int) {
-  return FA3_CU_SUCCESS;
-}
 fa3_cu_result getFunctionParam(fa3_cu_function handle, size_t index,
                                size_t *offset, size_t *size) {
   auto *function = reinterpret_cast<LoadedFunction *>(handle);
@@ -178,10 +174,6 @@ fa3_cu_result getFunctionParam(fa3_cu_function handle, size_t index,
   *size = (*params)[index].size;
   return FA3_CU_SUCCESS;
 }
-
-//===----------------------------------------------------------------------===//
-// Launches and tensor maps
-//===----------------------------------------------------------------------===//
 
 fa3_cu_result launchKernel(fa3_cu_function handle, unsigned gridX,
                            unsigned gridY, unsigned gridZ, unsigned blockX,
@@ -257,10 +249,6 @@ fa3_cu_result encodeTiled(fa3_cu_tensor_map *result, int type, uint32_t rank,
   return FA3_CU_SUCCESS;
 }
 
-//===----------------------------------------------------------------------===//
-// Memory, streams and events
-//===----------------------------------------------------------------------===//
-
 fa3_cu_result allocate(fa3_device_address *address, size_t size) {
   std::lock_guard<std::mutex> guard(state().lock);
   *address = state().memory.allocate(size);
@@ -286,34 +274,24 @@ fa3_cu_result download(void *target, fa3_device_address source, size_t size) {
   std::memcpy(target, toPointer<const void>(source), size);
   return FA3_CU_SUCCESS;
 }
-fa3_cu_result fill(fa3_device_address target, unsigned char byte, size_t size) {
+template <typename... Stream>
+fa3_cu_result fill(fa3_device_address target, unsigned char byte, size_t size,
+                   Stream...) {
   std::memset(toPointer<void>(target), byte, size);
   return FA3_CU_SUCCESS;
 }
-fa3_cu_result fillAsync(fa3_device_address target, unsigned char byte,
-                        size_t size, void *) {
-  return fill(target, byte, size);
-}
-fa3_cu_result exchangeMode(int *) { return FA3_CU_SUCCESS; }
 fa3_cu_result createStream(void **stream, unsigned) {
   *stream = &theContext;
   return FA3_CU_SUCCESS;
 }
-fa3_cu_result acceptStream(void *) { return FA3_CU_SUCCESS; }
 fa3_cu_result isCapturing(void *, int *capturing) {
   *capturing = 0;
   return FA3_CU_SUCCESS;
 }
-fa3_cu_result createEvent(void **, unsigned) {
-  return report(NotSupported, "the CPU has no times of a GPU");
-}
-fa3_cu_result recordEvent(void *, void *) { return NotSupported; }
-fa3_cu_result refuseEvent(void *) { return NotSupported; }
-fa3_cu_result elapsed(float *, void *, void *) { return NotSupported; }
 
 fa3_driver makeDriver() {
   fa3_driver d{};
-  d.init = init;
+  d.init = succeed;
   d.driver_version = getVersion;
   d.error_name = getErrorName;
   d.error_text = getErrorText;
@@ -322,17 +300,17 @@ fa3_driver makeDriver() {
   d.device_name = getDeviceName;
   d.device_attribute = getAttribute;
   d.primary_retain = retainPrimary;
-  d.primary_release = releasePrimary;
+  d.primary_release = succeed;
   d.context_current = getCurrent;
   d.context_set = setCurrent;
   d.context_push = setCurrent;
   d.context_pop = popContext;
   d.context_device = getContextDevice;
-  d.context_synchronize = synchronize;
+  d.context_synchronize = succeed;
   d.module_load = loadModule;
   d.module_unload = unloadModule;
   d.module_function = getFunction;
-  d.function_set_attribute = setFunctionAttribute;
+  d.function_set_attribute = succeed;
   d.launch = launchKernel;
   d.launch_ex = launchKernelEx;
   d.encode_tiled = encodeTiled;
@@ -341,17 +319,17 @@ fa3_driver makeDriver() {
   d.memory_upload = upload;
   d.memory_download = download;
   d.memory_fill = fill;
-  d.memory_fill_async = fillAsync;
-  d.capture_mode_exchange = exchangeMode;
+  d.memory_fill_async = fill;
+  d.capture_mode_exchange = succeed;
   d.stream_create = createStream;
-  d.stream_destroy = acceptStream;
-  d.stream_synchronize = acceptStream;
+  d.stream_destroy = succeed;
+  d.stream_synchronize = succeed;
   d.stream_is_capturing = isCapturing;
-  d.event_create = createEvent;
-  d.event_destroy = refuseEvent;
-  d.event_record = recordEvent;
-  d.event_synchronize = refuseEvent;
-  d.event_elapsed = elapsed;
+  d.event_create = refuse;
+  d.event_destroy = refuse;
+  d.event_record = refuse;
+  d.event_synchronize = refuse;
+  d.event_elapsed = refuse;
   d.function_param = getFunctionParam;
   return d;
 }

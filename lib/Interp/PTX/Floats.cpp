@@ -136,11 +136,6 @@ Handler choose(Type type, bool ftz) {
   }
 }
 
-bool isFloatType(Type type) {
-  return type == Type::F32 || type == Type::F64 || type == Type::F16 ||
-         type == Type::BF16 || type == Type::F16x2 || type == Type::BF16x2;
-}
-
 /// What is left of an instruction with `n` operands, from `.ftz` on.
 template <typename F, unsigned n>
 bool finish(Decoder &d) {
@@ -151,7 +146,7 @@ bool finish(Decoder &d) {
 
 template <typename F, IntegerKind kind>
 bool decodeArithmetic(Decoder &d) {
-  if (!isFloatType(d.getLastType()))
+  if (!isFloat(d.getLastType()))
     return decodeInteger(d, kind);
   d.take("rn");
   return finish<F, 2>(d);
@@ -159,7 +154,7 @@ bool decodeArithmetic(Decoder &d) {
 
 /// Division with 2 ulp (approx, full) or correctly rounded.
 bool decodeDiv(Decoder &d) {
-  if (!isFloatType(d.getLastType()))
+  if (!isFloat(d.getLastType()))
     return decodeInteger(d, IntegerKind::Div);
   d.takeOneOf({"approx", "full", "rn"});
   return finish<DivF, 2>(d);
@@ -167,7 +162,7 @@ bool decodeDiv(Decoder &d) {
 
 template <typename F, typename PropagatingF, IntegerKind kind>
 bool decodeMinMax(Decoder &d) {
-  if (!isFloatType(d.getLastType()))
+  if (!isFloat(d.getLastType()))
     return decodeInteger(d, kind);
   bool ftz = d.take("ftz"), propagates = d.take("NaN");
   Type type = d.takeType();
@@ -179,8 +174,7 @@ bool decodeMinMax(Decoder &d) {
 
 template <typename F, IntegerKind kind>
 bool decodeSign(Decoder &d) {
-  return isFloatType(d.getLastType()) ? finish<F, 1>(d)
-                                      : decodeInteger(d, kind);
+  return isFloat(d.getLastType()) ? finish<F, 1>(d) : decodeInteger(d, kind);
 }
 
 bool decodeFma(Decoder &d) {
@@ -189,8 +183,8 @@ bool decodeFma(Decoder &d) {
 }
 
 bool decodeMad(Decoder &d) {
-  return isFloatType(d.getLastType()) ? decodeFma(d)
-                                      : decodeInteger(d, IntegerKind::Mad);
+  return isFloat(d.getLastType()) ? decodeFma(d)
+                                  : decodeInteger(d, IntegerKind::Mad);
 }
 
 template <typename F>

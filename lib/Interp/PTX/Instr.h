@@ -79,7 +79,7 @@ struct Preset {
     BlocksX,
     SmId,
     SmCount,
-    DynamicSmemSize,
+    DynamicSmemSize
   };
   Kind kind = Value;
   Operand place;

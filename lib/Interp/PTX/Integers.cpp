@@ -129,8 +129,8 @@ bool decodeWide(Decoder &d, Type type, bool adds) {
               : type == Type::U16 ? Type::U32
               : type == Type::S32 ? Type::S64
                                   : Type::U64;
-  return d.finish(3 + adds) && d.result(0, wide) && d.operand(1, type) &&
-         d.operand(2, type) && (!adds || d.operand(3, wide));
+  return d.finish(3 + adds) && d.result(0, wide) && d.operands(1, 2, type) &&
+         (!adds || d.operand(3, wide));
 }
 
 } // namespace

@@ -59,19 +59,15 @@ uint8_t *access(Warp &w, const Instr &in, uint64_t address, int64_t bytes,
     return w.block.shared.memory.at(place);
   }
   default:
-    if (!w.block.memory.contains(address, bytes)) {
-      bool isGlobal = false;
-      for (const std::vector<uint8_t> &variable : w.block.module.globals) {
-        uint64_t start = reinterpret_cast<uint64_t>(variable.data());
-        isGlobal |=
-            address >= start && address + bytes <= start + variable.size();
-      }
-      if (!isGlobal) {
-        w.fail(in, "accesses " + Twine(bytes) + " bytes at address 0x" +
-                       llvm::Twine::utohexstr(address) +
-                       ", which is in no allocation");
-        return nullptr;
-      }
+    auto holds = [&](const std::vector<uint8_t> &variable) {
+      uint64_t start = reinterpret_cast<uint64_t>(variable.data());
+      return address >= start && address + bytes <= start + variable.size();
+    };
+    if (!w.block.memory.contains(address, bytes) &&
+        llvm::none_of(w.block.module.globals, holds)) {
+      w.fail(in, "accesses " + Twine(bytes) + " bytes at address 0x" +
+                     Twine::utohexstr(address) + ", which is in no allocation");
+      return nullptr;
     }
     return reinterpret_cast<uint8_t *>(address);
   }
@@ -194,10 +190,6 @@ bool decodeStore(Decoder &d) {
   d.instr.run = runStore;
   return true;
 }
-
-//===----------------------------------------------------------------------===//
-// Atomic operations
-//===----------------------------------------------------------------------===//
 
 enum class Atomic : uint8_t {
   Add,
@@ -323,11 +315,9 @@ bool decodeAtomic(Decoder &d) {
   atomic->type = d.takeType();
   atomic->hasResult = hasResult;
   unsigned bits = getBits(atomic->type);
-  bool isFloat = atomic->type == Type::F32 || atomic->type == Type::F64 ||
-                 atomic->type == Type::F16 || atomic->type == Type::BF16 ||
-                 atomic->type == Type::F16x2 || atomic->type == Type::BF16x2;
-  if (what < 0 || !fits || bits < 16 || bits > 64 || (bits == 16 && !isFloat) ||
-      (isFloat && what != 0))
+  bool isInteger = !isFloat(atomic->type);
+  if (what < 0 || !fits || bits < 16 || bits > 64 ||
+      (isInteger ? bits == 16 : what != 0))
     return d.fail("is an atomic operation that the executor does not know");
   bool isCas = atomic->what == Atomic::Cas;
   if (!d.finish(2 + hasResult + isCas))
@@ -351,6 +341,13 @@ bool decodeAtomic(Decoder &d) {
 }
 
 } // namespace
+
+uint64_t fa3::interp::ptx::addBits(Type type, uint64_t a, uint64_t b) {
+  AtomicExtra sum;
+  sum.what = Atomic::Add;
+  sum.type = type;
+  return combine(sum, a, b);
+}
 
 void fa3::interp::ptx::addMemory(Table &table) {
   table["ld"] = decodeLoad;

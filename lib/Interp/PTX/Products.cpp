@@ -305,10 +305,6 @@ Step runProduct(Warp &w, const Instr &in, uint32_t mask) {
                                                           : Step::Fail;
 }
 
-//===----------------------------------------------------------------------===//
-// Fence, commit, wait
-//===----------------------------------------------------------------------===//
-
 /// Section 9.7.15.7.1.
 Step runFence(Warp &w, const Instr &in, uint32_t mask) {
   Step met = requireConverged(w, in, mask);
@@ -349,10 +345,6 @@ Step runWait(Warp &w, const Instr &in, uint32_t mask) {
   });
   return Step::Next;
 }
-
-//===----------------------------------------------------------------------===//
-// Decoding
-//===----------------------------------------------------------------------===//
 
 std::optional<Element> takeElement(Decoder &d) {
   int element = d.takeOneOf({"f16", "bf16", "e4m3", "e5m2", "s8", "u8"});

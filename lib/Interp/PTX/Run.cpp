@@ -46,10 +46,6 @@ fa3::interp::ptx::getParams(const Module &module, llvm::StringRef name) {
   return places;
 }
 
-//===----------------------------------------------------------------------===//
-// Global memory
-//===----------------------------------------------------------------------===//
-
 uint64_t GlobalMemory::allocate(uint64_t size) {
   constexpr uint64_t kAlignment = 256;
   void *memory = std::aligned_alloc(kAlignment, (size + kAlignment) /
@@ -81,10 +77,6 @@ GlobalMemory::~GlobalMemory() {
   for (auto &[address, size] : allocations)
     std::free(reinterpret_cast<void *>(address));
 }
-
-//===----------------------------------------------------------------------===//
-// Launches
-//===----------------------------------------------------------------------===//
 
 bool fa3::interp::ptx::run(const Module &module, llvm::StringRef name,
                            const Launch &launch, const GlobalMemory &memory,

@@ -44,26 +44,12 @@ Step runShuffle(Warp &w, const Instr &in, uint32_t mask) {
     uint32_t c = get<uint32_t>(w, in.in(2), lane);
     uint32_t clamp = c & 31, segment = c >> 8 & 31;
     uint32_t least = lane & segment, most = least | (clamp & ~segment);
-    int64_t from = lane;
-    bool inside = true;
-    switch (in.imm[0]) {
-    case Index:
-      from = least | (b & ~segment);
-      inside = from <= most;
-      break;
-    case Up: // here the bound is the least lane
-      from = int64_t(lane) - b;
-      inside = from >= int64_t(most);
-      break;
-    case Down:
-      from = lane + b;
-      inside = from <= most;
-      break;
-    case Butterfly:
-      from = lane ^ b;
-      inside = from <= most;
-      break;
-    }
+    int64_t from = in.imm[0] == Index  ? least | (b & ~segment)
+                   : in.imm[0] == Up   ? int64_t(lane) - b
+                   : in.imm[0] == Down ? int64_t(lane) + b
+                                       : lane ^ b;
+    // Of Up the bound is the least lane.
+    bool inside = in.imm[0] == Up ? from >= int64_t(most) : from <= most;
     if (!inside)
       from = lane;
     valid |= uint32_t(inside) << lane;
@@ -88,8 +74,8 @@ bool decodeShuffle(Decoder &d) {
   d.instr.imm[1] = !second.empty();
   return d.result(0, Type::B32) &&
          (second.empty() || d.result(second[0], Type::Pred)) &&
-         d.operand(1, Type::B32) && d.operand(2, Type::B32) &&
-         d.operand(3, Type::B32) && d.operand(4, Type::B32);
+         d.operands(1, 2, Type::B32) && d.operand(3, Type::B32) &&
+         d.operand(4, Type::B32);
 }
 
 enum VoteMode : int64_t { All, Any, Uniform, Ballot };
@@ -136,24 +122,15 @@ Step runReduce(Warp &w, const Instr &in, uint32_t mask) {
   bool first = true;
   uint32_t result = 0;
   forLanes(mask, [&](unsigned lane) {
-    uint32_t value = get<uint32_t>(w, in.in(0), lane);
-    auto less = [&](uint32_t a, uint32_t b) {
-      return in.imm[1] ? int32_t(a) < int32_t(b) : a < b;
-    };
-    if (first)
-      result = value;
-    else if (in.imm[0] == RAdd)
-      result += value;
-    else if (in.imm[0] == RMin)
-      result = less(value, result) ? value : result;
-    else if (in.imm[0] == RMax)
-      result = less(result, value) ? value : result;
-    else if (in.imm[0] == RAnd)
-      result &= value;
-    else if (in.imm[0] == ROr)
-      result |= value;
-    else
-      result ^= value;
+    uint32_t a = result, b = get<uint32_t>(w, in.in(0), lane);
+    bool less = in.imm[1] ? int32_t(b) < int32_t(a) : b < a;
+    result = first               ? b
+             : in.imm[0] == RAdd ? a + b
+             : in.imm[0] == RMin ? (less ? b : a)
+             : in.imm[0] == RMax ? (less ? a : b)
+             : in.imm[0] == RAnd ? a & b
+             : in.imm[0] == ROr  ? a | b
+                                 : a ^ b;
     first = false;
   });
   forLanes(mask, [&](unsigned lane) { w.b32[in.out().slot][lane] = result; });

@@ -101,10 +101,6 @@ int64_t getTypeSize(StringRef type) {
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Lexer
-//===----------------------------------------------------------------------===//
-
 void Lexer::skipBlanks() {
   while (!rest.empty()) {
     if (rest.starts_with("//")) {
@@ -154,10 +150,6 @@ Token Lexer::next() {
   }
   return take(Token::Word, length);
 }
-
-//===----------------------------------------------------------------------===//
-// Operands
-//===----------------------------------------------------------------------===//
 
 bool Parser::skipTo(char end) {
   while (!token.is(end)) {
@@ -255,10 +247,6 @@ bool Parser::parseArg(Arg &arg) {
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Variables
-//===----------------------------------------------------------------------===//
-
 bool Parser::parseContents(Variable &variable, int64_t width) {
   if (!expect('{'))
     return false;
@@ -313,10 +301,6 @@ bool Parser::parseVariable(Variable &variable, char end) {
     return false;
   return end == 0 || expect(end);
 }
-
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
 
 bool Parser::parseRegisters(Scope &scope) {
   StringRef type = token.text;

@@ -27,41 +27,23 @@ Warp::Warp(Block &block, unsigned index, const Kernel &kernel)
       preds[preset.place.slot] = preset.value;
       continue;
     }
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      uint64_t value = preset.value;
-      switch (preset.kind) {
-      case Preset::Value:
-        break;
-      case Preset::ThreadX:
-        value = index * kLanes + lane;
-        break;
-      case Preset::LaneId:
-        value = lane;
-        break;
-      case Preset::WarpId:
-        value = index;
-        break;
-      case Preset::BlockX:
-        value = block.number;
-        break;
-      case Preset::ThreadsX:
-        value = block.launch.threads;
-        break;
-      case Preset::BlocksX:
-        value = block.launch.blocks;
-        break;
-      case Preset::SmId:
-        value = block.number % block.options.sms;
-        break;
-      case Preset::SmCount:
-        value = block.options.sms;
-        break;
-      case Preset::DynamicSmemSize:
-        value = block.launch.smem;
-        break;
-      }
-      setBits(*this, preset.place, lane, value);
-    }
+    // In the order of Preset::Kind.
+    const uint64_t values[] = {preset.value,
+                               0,
+                               0,
+                               index,
+                               block.number,
+                               block.launch.threads,
+                               block.launch.blocks,
+                               block.number % uint64_t(block.options.sms),
+                               uint64_t(block.options.sms),
+                               block.launch.smem};
+    uint64_t perLane =
+        preset.kind == Preset::ThreadX || preset.kind == Preset::LaneId;
+    uint64_t first =
+        preset.kind == Preset::ThreadX ? index * kLanes : values[preset.kind];
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      setBits(*this, preset.place, lane, first + perLane * lane);
   }
 }
 
