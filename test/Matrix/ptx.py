@@ -31,6 +31,8 @@ HOPPER = "builtin.module(fa3-tile,fa3-specialize,fa3-pipeline,fa3-layout,fa3-hop
 SHORT = "--dims b=1,sq=100,sk=170"
 PAGED = "--pages=page_table=random --scalar splits=2 --lengths=used_k=150,64"
 # Arguments of fa3-run by example; those of examples/masks are in masks.py.
+LISTS = ["count", "index", "full_count", "full_index", "q_count", "q_index",
+         "full_q_count", "full_q_index"]
 EXAMPLES = {
     "alibi_bias": SHORT + ",h=2,hk=1 --scalar strength=0.5",
     "append_rotary": "--dims b=2,sq=2,t=2,p0=7,pages_of_sequence=3,pos=200"
@@ -38,6 +40,8 @@ EXAMPLES = {
     "backward_bias": "--dims b=2,sq=20,sk=30",
     "backward_causal_gqa": "--dims b=1,sq=70,sk=90",
     "backward_head_512": "--dims b=1,sq=30,sk=40",
+    "backward_listed": "--dims b=1,sq=150,sk=150 --input documents={folder}/listed/documents.npy "
+                       + " ".join(f"--input {name}={{folder}}/listed/{name}.npy" for name in LISTS),
     "backward_softcap_window": "--dims b=1,sq=70,sk=90 --scalar=scale=0.0625",
     "backward_varlen": "--dims tq=80,tk=130,b1=4 --lengths=cu_q=1,0,70"
                        " --lengths=cu_k=65,3,60",
@@ -108,6 +112,13 @@ def problems(folder):
         sys.exit(f"no arguments for the examples {sorted(missing)}")
     run([sys.executable, check_each_pass.TABLE, folder / "rng_state.npy", "<i8", "2",
          "1234567 + i"])
+    # Documents of 37 rows, and the blocks of 128 that a pair of them is in.
+    listed = folder / "listed"
+    listed.mkdir()
+    run([sys.executable, ROOT / "test/Inputs/blocks.py", listed, "150", "150", "128", "128",
+         "i // 37 == j // 37"])
+    run([sys.executable, check_each_pass.TABLE, listed / "documents.npy", "<i4", "1,150",
+         "j // 37"])
     for name, arguments in EXAMPLES.items():
         yield (name, ROOT / "examples" / f"{name}.mlir",
                arguments.format(folder=folder).split())

@@ -53,8 +53,9 @@
 // RUN: %if ptxas %{ %{alone} && %{assemble} %}
 
 // Extents that differ are found by the launch.
-// RUN: not fa3-run --cpu %s --function=dense --dims b=1,sq=70,sk=130,qv.2=71 2>&1 | FileCheck %s --check-prefix=EXTENTS
-// EXTENTS: q and qv differ in length
+// RUN: fa3-opt %s --fa3-tile | FileCheck %s --check-prefix=EXTENTS
+// EXTENTS-LABEL: func.func @dense
+// EXTENTS: cf.assert %{{.*}}, "q and qv differ in length"
 
 !q = tensor<?x4x?x64xbf16>
 !k = tensor<?x1x?x64xbf16>
