@@ -38,11 +38,6 @@ def Schedule : Pass<"tile-schedule"> {
     that is converted for one product and multiplied with what another gives is
     converted behind that, which spares registers.
 
-    Where groups compute different things and rings have one entry, products of a
-    step whose operands no other product of it reads are issued in front of
-    independent ones whose operands are read again, which are given back last and
-    arrive last.
-
     With two stages this is the overlap of softmax and products within a warp
     group of FlashAttention-3 (arXiv 2407.08608, section 3.2), with three and
     `modulo` that of its appendix. Fails on a loop that carries a value over more
@@ -241,9 +236,7 @@ def SizeRings : Pass<"tile-size-rings"> {
     each other in more ways than hopper-check-protocol explores. Where there is no
     room for all of a loop, those whose entries products read get deeper, or of these
     those that copies fill. One that a group
-    writes for itself stays as deep as its steps need. Where groups compute different
-    things and there is no room for any of these, entries that a group keeps from one
-    product to another are there twice, as far as they fit. Fails if they do not fit at the
+    writes for itself stays as deep as its steps need. Fails if they do not fit at the
     depth they have, with the bytes of each.
 
     Example: `!warp.ring<1, [tensor<80x128xf16>]>` becomes

@@ -39,29 +39,6 @@ static bool isHandedOver(warp::RingOp ring) {
              .wasInterrupted();
 }
 
-/// Whether a group reads an entry for two products that are no chain, and has
-/// to keep it from one to the other.
-static bool isReadTwice(warp::RingOp ring) {
-  for (Operation *user : ring->getUsers()) {
-    auto acquire = dyn_cast<warp::AcquireOp>(user);
-    if (!acquire || acquire.getSide() != warp::Side::read)
-      continue;
-    SmallVector<DotAsyncOp> dots;
-    for (Operation *view : acquire.getSlot().getUsers())
-      if (isa<ViewOp>(view))
-        for (Operation *access : view->getUsers())
-          if (auto dot = dyn_cast<DotAsyncOp>(access))
-            dots.push_back(dot);
-    if (llvm::any_of(dots, [&](DotAsyncOp dot) {
-          return dot.getRhsOrder() != dots.front().getRhsOrder() ||
-                 dot.getResult().getType() !=
-                     dots.front().getResult().getType();
-        }))
-      return true;
-  }
-  return false;
-}
-
 RingSizes::RingSizes(gpu::GPUFuncOp kernel) {
   kernel.walk([&](warp::RingOp ring) {
     all.push_back(ring);
@@ -118,43 +95,4 @@ bool RingSizes::growsToTwo(warp::RingOp ring, int64_t budget) const {
   auto it = growing.find(getLoopDepth(ring));
   return it != growing.end() && llvm::is_contained(it->second, ring) &&
          llvm::is_contained(getGrowing(it->second, 2, budget), ring);
-}
-
-RingSizes::Rings RingSizes::getHeld(int64_t budget) const {
-  Rings held;
-  int64_t bytes = getBytes();
-  if (growing.empty())
-    return held;
-  for (warp::RingOp ring : llvm::reverse(growing.begin()->second)) {
-    if (ring.getRing().getType().getDepth() != 1 || !isReadTwice(ring) ||
-        bytes + getEntryBytes(ring) > budget)
-      continue;
-    bytes += getEntryBytes(ring);
-    held.push_back(ring);
-  }
-  return held;
-}
-
-int64_t fa3::tile::countComputingGroups(gpu::GPUFuncOp kernel) {
-  int64_t count = 0;
-  kernel.walk([&](warp::GroupOp group) {
-    count += int64_t(group.getWarps()) >= getChip(group).warpsPerWarpgroup;
-  });
-  return count;
-}
-
-bool fa3::tile::isAwaited(scf::ForOp loop) {
-  auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
-  RingSizes sizes(kernel);
-  int64_t budget = kSharedMemoryBudget - getConstantBytes(kernel);
-  return countComputingGroups(kernel) > 1 &&
-         llvm::all_of(loop.getBody()->getOps<warp::AcquireOp>(),
-                      [&](warp::AcquireOp acquire) {
-                        if (acquire.getSide() != warp::Side::read)
-                          return true;
-                        auto ring =
-                            acquire.getRing().getDefiningOp<warp::RingOp>();
-                        return acquire.getRing().getType().getDepth() == 1 &&
-                               !(ring && sizes.growsToTwo(ring, budget));
-                      });
 }

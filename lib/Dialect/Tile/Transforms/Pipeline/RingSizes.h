@@ -25,11 +25,6 @@ public:
   /// Whether the ring will have a second entry.
   bool growsToTwo(warp::RingOp ring, int64_t budget) const;
 
-  /// Of the rings of innermost loops with one entry those that a group keeps
-  /// from one product of a step to another, the first that are asked for first,
-  /// as far as the budget goes.
-  Rings getHeld(int64_t budget) const;
-
   Rings all;
   /// Rings that may get deeper, by the number of loops around their use, the
   /// most first. Rings of one loop run in step: a deeper one alone would only
@@ -39,15 +34,6 @@ public:
 private:
   bool fits(const Rings &inStep, int64_t depth, int64_t budget) const;
 };
-
-/// Groups that compute, each something else: replicas of one count once.
-int64_t countComputingGroups(mlir::gpu::GPUFuncOp kernel);
-
-/// Whether no ring that the loop reads has or gets a second entry, so that what
-/// a step reads is on its way when the step begins, and another group that
-/// computes waits for the step: replicas of one group hide such waits from each
-/// other.
-bool isAwaited(mlir::scf::ForOp loop);
 
 } // namespace fa3::tile
 

@@ -39,11 +39,6 @@ static LogicalResult sizeRings(gpu::GPUFuncOp kernel, int64_t smemBudget,
     for (auto &[loops, inStep] : sizes.growing)
       for (warp::RingOp ring : sizes.getGrowing(inStep, depth, budget))
         ring.getRing().setType(ring.getRing().getType().withDepth(depth));
-  // Where groups compute different things, nothing else hides that what is kept
-  // longest arrives last.
-  if (maxDepth > 1 && countComputingGroups(kernel) > 1)
-    for (warp::RingOp ring : RingSizes(kernel).getHeld(budget))
-      ring.getRing().setType(ring.getRing().getType().withDepth(2));
   return success();
 }
 
