@@ -44,8 +44,8 @@
 // RUN: %{hopper} | FileCheck %s --check-prefix=VALUES
 
 // Lists that hold anything: nothing outside of the arrays is read.
-// RUN: fa3-run --cpu %s --function=no_mask --dims b=1,sq=300,sk=330,n2=3,n3=3 --check-each-pass=backward-form=split --fill count=2 --fill index=1000000 --fill full_count=0 --fill full_index=-5 --fill q_count=2 --fill q_index=1000000 --fill full_q_count=0 --fill full_q_index=-5 | FileCheck %s
-// RUN: fa3-run --cpu %s --function=no_mask --dims b=1,sq=300,sk=330,n2=3,n3=3 --require-fences --pass-pipeline='builtin.module(fa3-tile{backward-form=fused},fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper)' --fill count=2 --fill index=1000000 --fill full_count=0 --fill full_index=-5 --fill q_count=2 --fill q_index=1000000 --fill full_q_count=0 --fill full_q_index=-5 | FileCheck %s --check-prefix=VALUES
+// RUN: fa3-run --cpu %s --function=no_mask --dims b=1,sq=300,sk=330,n2=3,n3=3,m2=3,m3=3 --check-each-pass=backward-form=split --fill count=2 --fill index=1000000 --fill full_count=0 --fill full_index=-5 --fill q_count=2 --fill q_index=1000000 --fill full_q_count=0 --fill full_q_index=-5 | FileCheck %s
+// RUN: fa3-run --cpu %s --function=no_mask --dims b=1,sq=300,sk=330,n2=3,n3=3,m2=3,m3=3 --require-fences --pass-pipeline='builtin.module(fa3-tile{backward-form=fused},fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper)' --fill count=2 --fill index=1000000 --fill full_count=0 --fill full_index=-5 --fill q_count=2 --fill q_index=1000000 --fill full_q_count=0 --fill full_q_index=-5 | FileCheck %s --check-prefix=VALUES
 
 // Each kernel has one loop for both lists.
 // SHAPE-LABEL: gpu.func @documents_grads

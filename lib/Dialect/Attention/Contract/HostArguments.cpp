@@ -93,6 +93,31 @@ static SmallVector<StringRef> nameRows(ScoredOpInterface op,
   return names;
 }
 
+/// Name of a dimension of auxiliary operand `number` whose indices say nothing
+/// of it. Lists of blocks share theirs, by queries and by keys apart; beside
+/// lists a table has its own.
+static std::string nameUnknown(ScoredOpInterface op, unsigned number,
+                               size_t dim) {
+  auto hasLists = [&](Sequence by) {
+    Region *region = op.findBlocksRegion(by);
+    return region && !region->empty();
+  };
+  auto isListBy = [&](Sequence by) {
+    bool isList = false;
+    forEachRead(op, number, [&](tensor::ExtractOp extract) {
+      Region *region = op.findBlocksRegion(by);
+      isList |= region && region->isAncestor(extract->getParentRegion());
+    });
+    return isList;
+  };
+  if (isListBy(Sequence::key))
+    return ("m" + Twine(dim)).str();
+  bool isTable = (hasLists(Sequence::query) || hasLists(Sequence::key)) &&
+                 !isListBy(Sequence::query);
+  return isTable ? ("aux" + Twine(number) + "_" + Twine(dim)).str()
+                 : ("n" + Twine(dim)).str();
+}
+
 void fa3::attention::nameTensors(ScoredOpInterface op,
                                  MutableArrayRef<HostArgument> arguments) {
   auto name = [&](Value value, StringRef role, ArrayRef<StringRef> dims) {
@@ -154,7 +179,7 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
       continue;
     argument.dims.resize(cast<RankedTensorType>(value.getType()).getRank());
     for (auto [dim, text] : llvm::enumerate(argument.dims))
-      text = ("n" + Twine(dim)).str();
+      text = nameUnknown(op, number, dim);
     // A read further behind says more. What both queries and keys index has an
     // extent of its own, which is at least both of theirs.
     SmallVector<std::optional<IndexBound>> bounds(argument.dims.size());
