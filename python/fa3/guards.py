@@ -29,6 +29,17 @@ def _guards_function(function: Any) -> bool:
     return all(_guards_value(one, names, seen) for one in read)
 
 
+def _guards_inner(function: Any, seen: set[int]) -> bool:
+    """Of a mod that a function of an installed package has in a cell."""
+    if id(function) in seen or _is_installed(function.__module__):
+        return _guards_value(function, set(), seen)
+    return _guards_function(function)
+
+
+def _is_installed(name: str | None) -> bool:
+    return (name or "").partition(".")[0] in ("torch", "transformers", "fa3")
+
+
 def _names(code: Any) -> set[str]:
     """Names of globals and attributes, those of functions inside as well."""
     names = set(code.co_names)
@@ -41,7 +52,7 @@ def _names(code: Any) -> set[str]:
 def _contents(function: Any) -> list[Any]:
     """Of cells that have some."""
     made = []
-    for cell in function.__closure__ or ():
+    for cell in getattr(function, "__closure__", None) or ():
         with contextlib.suppress(ValueError):
             made.append(cell.cell_contents)
     return made
@@ -52,7 +63,14 @@ def _guards_value(value: Any, names: set[str], seen: set[int]) -> bool:
         return True
     seen.add(id(value))
     if isinstance(value, types.ModuleType):
-        return value.__name__ in ("torch", "math") or value.__name__.startswith("torch.")
+        return value.__name__ == "math" or _is_installed(value.__name__)
+    if isinstance(value, (types.FunctionType, type)) and _is_installed(value.__module__):
+        # What it has been made with is guarded; the rest nobody changes.
+        return all(
+            _guards_value(one, names, seen) if not isinstance(one, types.FunctionType)
+            else _guards_inner(one, seen)
+            for one in _contents(value)
+        )
     if type(value) in (list, tuple):
         return all(_guards_value(one, names, seen) for one in value)
     if type(value) is dict:

@@ -258,7 +258,7 @@ class _Switch:
                 return_debug_mask, scale=scale,
             )  # fmt: skip
         o, lse = made
-        offset, mask = state[:1], query.new_empty((0,))
+        offset, mask = state.new_empty(()), query.new_empty((0,))
         return (
             o, lse, None, None, query.shape[2], key.shape[2], state, offset, mask
         )  # fmt: skip
