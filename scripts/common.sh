@@ -71,9 +71,12 @@ print(f"torch {torch.__version__}, JAX {jax.__version__}, transformers {t.__vers
 fa3_step_start=0 fa3_step_used=0 fa3_step_name= fa3_steps=()
 step() {
   local now=$SECONDS used status
-  # Times of all children that have ended, in hundredths of a second.
-  read -r -a status </proc/$$/stat
-  used=$(((status[15] + status[16]) / 100))
+  # Times of all children that have ended, in hundredths of a second; 0 where /proc is
+  # not there, as in a folder that was entered by chroot.
+  if [ -r /proc/$$/stat ]; then
+    read -r -a status </proc/$$/stat
+  fi
+  used=$(((${status[15]:-0} + ${status[16]:-0}) / 100))
   if [ -n "$fa3_step_name" ]; then
     fa3_steps+=("$(printf '%5d s %6d s  %s' $((now - fa3_step_start)) \
       $((used - fa3_step_used)) "$fa3_step_name")")
