@@ -10,7 +10,9 @@ import dataclasses
 import importlib.util
 import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -23,6 +25,26 @@ needs_jax = unittest.skipUnless(importlib.util.find_spec("jax"), "needs JAX")
 needs_driver = unittest.skipUnless(
     "fake" in os.environ.get("FA3_LIBCUDA", ""), "needs FA3_LIBCUDA, the fake driver"
 )
+
+
+def run_two_processes(case, script, timeout=400):
+    """Runs SCRIPT RANK 2 STORE for both ranks; each has to say ok."""
+    with tempfile.TemporaryDirectory() as folder:
+        running = [
+            subprocess.Popen(
+                [sys.executable, str(script), str(rank), "2", f"{folder}/store"],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )
+            for rank in range(2)
+        ]  # fmt: skip
+        try:
+            said = [one.communicate(timeout=timeout) for one in running]
+        finally:
+            for one in running:
+                one.kill()
+        for one, (output, errors) in zip(running, said):
+            case.assertEqual(one.returncode, 0, errors[-3000:])
+            case.assertIn("ok ", output)
 
 
 def has_compiler():

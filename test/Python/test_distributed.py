@@ -3,9 +3,6 @@
 scaled_dot_product_attention, on CPUs, by the interpreter."""
 
 import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
 import support
@@ -24,22 +21,7 @@ SCRIPT = pathlib.Path(__file__).parent / "Inputs" / "distributed.py"
 @support.needs_interpreter
 class DistributedTest(unittest.TestCase):
     def test_ring_and_sharded(self):
-        with tempfile.TemporaryDirectory() as folder:
-            running = [
-                subprocess.Popen(
-                    [sys.executable, str(SCRIPT), str(rank), "2", f"{folder}/store"],
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                )
-                for rank in range(2)
-            ]  # fmt: skip
-            try:
-                said = [one.communicate(timeout=300) for one in running]
-            finally:
-                for one in running:
-                    one.kill()
-            for one, (output, errors) in zip(running, said):
-                self.assertEqual(one.returncode, 0, errors[-3000:])
-                self.assertIn("ok ", output)
+        support.run_two_processes(self, SCRIPT)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import pathlib
-import subprocess
 import sys
-import tempfile
 import types
 import unittest
 from unittest import mock
@@ -328,22 +326,7 @@ class InstallTest(unittest.TestCase):
 )
 class RingTest(unittest.TestCase):
     def test_two_processes(self):
-        with tempfile.TemporaryDirectory() as folder:
-            running = [
-                subprocess.Popen(
-                    [sys.executable, str(RING), str(rank), "2", f"{folder}/store"],
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                )
-                for rank in range(2)
-            ]  # fmt: skip
-            try:
-                said = [one.communicate(timeout=400) for one in running]
-            finally:
-                for one in running:
-                    one.kill()
-            for one, (output, errors) in zip(running, said):
-                self.assertEqual(one.returncode, 0, errors[-3000:])
-                self.assertIn("ok ", output)
+        support.run_two_processes(self, RING)
 
 
 if __name__ == "__main__":

@@ -171,15 +171,7 @@ class Backend(AttentionBackend):
             {"score_mod": score_mod, "aux_tensors": aux_tensors, **others},
         )  # fmt: skip
 
-    def forward_extend(
-        self, q: Any, k: Any, v: Any, layer: Any, forward_batch: Any,
-        save_kv_cache: bool = True, sinks: Any = None, score_mod: Any = None,
-        aux_tensors: Any = None, **others: Any,
-    ) -> Any:  # fmt: skip
-        return self._forward(
-            q, k, v, layer, forward_batch, save_kv_cache, sinks,
-            {"score_mod": score_mod, "aux_tensors": aux_tensors, **others},
-        )  # fmt: skip
+    forward_extend = forward_decode
 
     def _forward(
         self, q: Any, k: Any, v: Any, layer: Any, forward_batch: Any, save: bool, sinks: Any,
