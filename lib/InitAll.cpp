@@ -49,6 +49,7 @@ void fa3::registerAllDialects(mlir::DialectRegistry &registry) {
   attention::registerBufferization(registry);
   attention::registerGradientRules(registry);
   attention::registerShapeReification(registry);
+  attention::registerSharding(registry);
   attention::registerTiling(registry);
 }
 

@@ -2,14 +2,14 @@
 //
 // attention.forward by batch, query head and query. A tile is the same
 // operation on slices; what its regions know of batch, head and query is
-// counted from the tile's first one on.
+// counted from the first one of all on.
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "Parts.h"
 #include "TileSlices.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Dialect/Attention/Transforms/Interfaces.h"
-#include "fa3/Dialect/Attention/Transforms/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -87,9 +87,6 @@ static OpFoldResult divide(OpBuilder &b, Location loc, OpFoldResult number,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Dimensions of the domain.
-enum { kBatch, kHead, kQuery, kNumDims };
-
 class ForwardTile {
 public:
   ForwardTile(ForwardOp op, OpBuilder &b, ArrayRef<OpFoldResult> offsets,
@@ -103,11 +100,7 @@ public:
   FailureOr<TilingResult> build();
 
 private:
-  LogicalResult check();
   LogicalResult findKeyHeads();
-  bool isFreeOfPlace();
-  void shiftRegions(ForwardOp tile);
-  void shift(Region &region, unsigned first, unsigned count);
   void sliceOperands(ForwardOp tile, SmallVectorImpl<Operation *> &slices);
   void setTypes(ForwardOp tile);
 
@@ -121,23 +114,6 @@ private:
   std::optional<int64_t> group;
 };
 } // namespace
-
-/// What a tile would need more for than slices and offsets.
-LogicalResult ForwardTile::check() {
-  if (op.hasPlace(Sequence::query) || op.hasPlace(Sequence::key))
-    return op.emitOpError("cannot be tiled: its sequences lie anywhere "
-                          "('place_q', 'place_k', packed or paged)");
-  if (op.hasScales())
-    return op.emitOpError("cannot be tiled: it has operands of 8 bits, whose "
-                          "scales are for parts of their own");
-  if (whole[kQuery])
-    return success();
-  if (op.getMaxQ())
-    return op.emitOpError("cannot be tiled by queries: it has a 'max_q'");
-  if (op.getSizesOfBlocks())
-    return op.emitOpError("cannot be tiled by queries: it has lists of blocks");
-  return success();
-}
 
 /// The keys of the heads of a tile: whole groups, or part of one.
 LogicalResult ForwardTile::findKeyHeads() {
@@ -171,77 +147,6 @@ LogicalResult ForwardTile::findKeyHeads() {
   return op.emitOpError("cannot be tiled by heads: expects tiles of whole "
                         "groups of ")
          << *all << " heads, or of parts that divide them";
-}
-
-/// Whether mods ask for nothing but the distance of query and key.
-bool ForwardTile::isFreeOfPlace() {
-  ArrayAttr mods = op.getModsAttr();
-  return !mods || llvm::all_of(mods, [](Attribute mod) {
-    return isa<CausalAttr, WindowAttr, PrefixAttr, SoftcapAttr, ChunkAttr,
-               DilationAttr>(mod);
-  });
-}
-
-/// Arguments `first` to `first + count` of a region are batch, head and query.
-void ForwardTile::shift(Region &region, unsigned first, unsigned count) {
-  if (region.empty())
-    return;
-  Block &block = region.front();
-  OpBuilder::InsertionGuard guard(b);
-  for (unsigned dim = 0; dim < count; ++dim) {
-    if (getConstantIntValue(offsets[dim]) == 0)
-      continue;
-    b.setInsertionPointToStart(&block);
-    BlockArgument own = block.getArgument(first + dim);
-    // A constant is one of the region.
-    Value offset = getValueOrCreateConstantIndexOp(b, loc, offsets[dim]);
-    auto sum = arith::AddIOp::create(b, loc, own, offset);
-    own.replaceAllUsesExcept(sum, sum);
-  }
-}
-
-/// What regions say of all, they say of the tile.
-void ForwardTile::shiftRegions(ForwardOp tile) {
-  OpFoldResult queries = tensor::getMixedSize(b, loc, op.getQ(),
-                                              op.getSequenceAxis()),
-               heads =
-                   tensor::getMixedSize(b, loc, op.getQ(), op.getHeadAxis());
-  shift(tile.getScoreMod(), 1, kNumDims);
-  shift(tile.getMaskMod(), 0, kNumDims);
-  shift(tile.getKeepMod(), 0, kNumDims);
-  shift(tile.getLengthsRegion(), 0, 1);
-  shift(tile.getBlocksRegion(), 0, 2);
-  OpBuilder::InsertionGuard guard(b);
-  auto replace = [&](Operation *asked, OpFoldResult number) {
-    b.setInsertionPoint(asked);
-    asked->getResult(0).replaceAllUsesWith(
-        getValueOrCreateConstantIndexOp(b, loc, number));
-    asked->erase();
-  };
-  for (Region &region : tile->getRegions()) {
-    if (region.empty())
-      continue;
-    Operation *yield = region.front().getTerminator();
-    SmallVector<Operation *> all = llvm::map_to_vector(
-        region.front(), [](Operation &inner) { return &inner; });
-    for (Operation *inner : all) {
-      if (isa<HeadsOp>(inner)) {
-        if (!whole[kHead])
-          replace(inner, heads);
-        continue;
-      }
-      auto length = dyn_cast<LengthOp>(inner);
-      if (!length || length.getSequence() != Sequence::query || whole[kQuery])
-        continue;
-      // As many queries as the tile has, where the region says how many.
-      if (&region == &tile.getLengthsRegion() &&
-          yield->getOperand(0) == length.getResult()) {
-        b.setInsertionPoint(yield);
-        yield->setOperand(0, b.clone(*inner)->getResult(0));
-      }
-      replace(inner, queries);
-    }
-  }
 }
 
 void ForwardTile::sliceOperands(ForwardOp tile,
@@ -278,25 +183,24 @@ void ForwardTile::setTypes(ForwardOp tile) {
 }
 
 FailureOr<TilingResult> ForwardTile::build() {
-  if (failed(check()) || failed(findKeyHeads()))
+  if (std::optional<Obstacle> obstacle = findObstacle(op, whole[kQuery]))
+    return op.emitOpError("cannot be tiled")
+           << (obstacle->isOfQueries ? " by queries: " : ": ")
+           << obstacle->reason;
+  if (failed(findKeyHeads()))
     return failure();
   auto tile = cast<ForwardOp>(b.clone(*op));
-  if (!whole[kQuery] || !isFreeOfPlace())
-    expandMods(cast<ScoredOpInterface>(tile.getOperation()));
-  if (!whole[kQuery] && !tile.getLengthsRegion().empty()) {
-    Operation *yield = tile.getLengthsRegion().front().getTerminator();
-    auto count = yield->getOperand(0).getDefiningOp<LengthOp>();
-    if (!count || count.getSequence() != Sequence::query) {
-      tile->erase();
-      op.emitOpError("cannot be tiled by queries: its sequences have numbers "
-                     "of queries of their own");
-      return failure();
-    }
-  }
   SmallVector<Operation *> slices;
   // In front of the tile, which has offsets in its regions.
   b.setInsertionPoint(tile);
-  shiftRegions(tile);
+  Part part;
+  for (int dim = 0; dim < kNumDims; ++dim) {
+    part.first[dim] = offsets[dim];
+    part.hasAll[dim] = whole[dim];
+  }
+  part.heads = tensor::getMixedSize(b, loc, op.getQ(), op.getHeadAxis());
+  part.queries = tensor::getMixedSize(b, loc, op.getQ(), op.getSequenceAxis());
+  part.placeRegions(b, cast<ScoredOpInterface>(tile.getOperation()));
   sliceOperands(tile, slices);
   setTypes(tile);
   if (group)

@@ -17,6 +17,10 @@ void registerShapeReification(mlir::DialectRegistry &registry);
 /// attention.merge.
 void registerTiling(mlir::DialectRegistry &registry);
 
+/// Shards of batches, heads and queries (ShardingInterface), where the shard
+/// dialect is: attention.forward and attention.backward.
+void registerSharding(mlir::DialectRegistry &registry);
+
 } // namespace fa3::attention
 
 #endif // FA3_DIALECT_ATTENTION_TRANSFORMS_INTERFACES_H
