@@ -9,6 +9,10 @@ include(CMakePackageConfigHelpers)
 if(FA3_SELF_CONTAINED)
   install(TARGETS fa3 fa3_runtime DESTINATION fa3/_lib COMPONENT python
     EXCLUDE_FROM_ALL)
+  if(TARGET fa3_native)
+    install(TARGETS fa3_native DESTINATION fa3/_lib COMPONENT python
+      EXCLUDE_FROM_ALL)
+  endif()
   install(DIRECTORY python/fa3_runtime DESTINATION fa3 COMPONENT python
     EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
   install(TARGETS fa3 DESTINATION "${CMAKE_INSTALL_LIBDIR}")

@@ -19,7 +19,7 @@ for purpose in "$@"; do
   case $purpose in
     check) packages+=(clang-format-22 git xz-utils) ;;
     package) packages+=(mmdebstrap xz-utils) ;;
-    wheel) packages+=(binutils mmdebstrap python3-venv) ;;
+    wheel) packages+=(binutils mmdebstrap python3-dev python3-venv) ;;
     *)
       echo "setup.sh: expects check, package or wheel, got '$purpose'" >&2
       exit 2

@@ -48,7 +48,7 @@ most_bytes=40000000
 
 scripts/setup.sh wheel
 fa3_configure "$fa3_build" -DFA3_WERROR=ON -DFA3_HARDENED=ON
-fa3_make "$fa3_build" fa3 fa3_runtime fa3-tools
+fa3_make "$fa3_build" fa3 fa3_runtime fa3_native fa3-tools
 
 tools=$fa3_build/python/tools
 if [ ! -x "$tools/bin/auditwheel" ] || [ ! -x "$tools/bin/twine" ]; then

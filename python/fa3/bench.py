@@ -178,9 +178,7 @@ def _flex(case: Case, device: str) -> Callable[..., Any]:
             return q + offset >= kv
 
     if case.window is not None or (case.causal and case.kind == "dense"):
-        mask = module.create_block_mask(
-            seen, None, None, queries, case.length, device=device
-        )
+        mask = module.create_block_mask(seen, None, None, queries, case.length, device=device)
     compiled = torch.compile(module.flex_attention, dynamic=False)
     return lambda q, k, v: compiled(
         q, k, v, block_mask=mask, enable_gqa=case.heads != case.key_heads
@@ -201,9 +199,7 @@ def _fa4(case: Case) -> Callable[..., Any]:
     return call
 
 
-def calls(
-    case: Case, peers: Sequence[str], device: str = "cuda"
-) -> dict[str, Callable[..., Any]]:
+def calls(case: Case, peers: Sequence[str], device: str = "cuda") -> dict[str, Callable[..., Any]]:
     """A function of q, k and v for fa3 and each peer; what is not installed, or does
     not take the case, raises at its first call."""
     import torch
@@ -232,9 +228,7 @@ def _raising(error: Exception) -> Callable[..., Any]:
     return call
 
 
-def run(
-    case: Case, peers: Sequence[str], device: str = "cuda"
-) -> dict[str, float | str]:
+def run(case: Case, peers: Sequence[str], device: str = "cuda") -> dict[str, float | str]:
     """Seconds of each, or why there are none."""
     import torch
 
@@ -242,6 +236,7 @@ def run(
     do = torch.randn_like(q) if case.backward else None
     made: dict[str, float | str] = {}
     for name, call in calls(case, peers, device).items():
+
         def whole() -> Any:
             o = call(q, k, v)  # noqa: B023
             return torch.autograd.grad(o, (q, k, v), do) if case.backward else o
@@ -265,15 +260,14 @@ def alone(q: Any, k: Any, v: Any, causal: bool) -> Callable[[], None]:
 
     call = plans[call_key(q, k, v, causal, None, 0.0, None, False, "bhsd")]
     o = torch.empty_like(q)
-    frame = call.plan.acquire()
-    for slot, one in zip(call.tensor_slots, (q, k, v, o)):
-        frame.words[slot] = one.data_ptr()
-    frame.numbers[call.scale_slot] = call.default_scale
+    launcher = call.launcher
+    addresses = [one.data_ptr() for one in (q, k, v, o)]
+    frame = launcher.filled([*addresses[:3], call.default_scale, addresses[3]])
     stream = torch.cuda.current_stream().cuda_stream
 
     def launch() -> None:
         o.data_ptr()  # is kept as long as this function
-        call.plan.run(frame, stream)
+        launcher.plan.run(frame, stream)
 
     return launch
 

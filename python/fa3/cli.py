@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any, Callable, Sequence
 
-from . import __version__, bundle
+from . import __version__, bundle, native
 from . import bench as benchmarks
 from . import cache as caches
 from ._runtime import runtime
@@ -34,13 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     info = commands.add_parser("info", help="versions, device, cache; for bug reports")
     info.add_argument("--json", action="store_true", help="as JSON")
 
-    commands.add_parser(
-        "demo", help="compiles, interprets, and launches where there is a Hopper"
-    )
+    commands.add_parser("demo", help="compiles, interprets, and launches where there is a Hopper")
 
-    warm = commands.add_parser(
-        "warm", help="compiles kernels into the cache, or into a bundle"
-    )
+    warm = commands.add_parser("warm", help="compiles kernels into the cache, or into a bundle")
     what = warm.add_mutually_exclusive_group(required=True)
     what.add_argument("--common", action="store_true", help="the common kernels")
     what.add_argument(
@@ -87,9 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--dtype", choices=("bfloat16", "float16", benchmarks.FLOAT_8), default="bfloat16",
         help="of q, k and v (default: %(default)s)",
     )  # fmt: skip
-    bench.add_argument(
-        "--causal", action="store_true", help="a query sees no later key"
-    )
+    bench.add_argument("--causal", action="store_true", help="a query sees no later key")
     bench.add_argument(
         "--window", type=_positive, metavar="N",
         help="keys before a query that it sees; implies --causal",
@@ -101,9 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "FlexAttention), fa4 (default: %(default)s)",
     )  # fmt: skip
     bench.add_argument("--out", type=pathlib.Path, metavar="FILE", help="a CSV")
-    bench.add_argument(
-        "--plot", type=pathlib.Path, metavar="FILE", help="a PNG (needs matplotlib)"
-    )
+    bench.add_argument("--plot", type=pathlib.Path, metavar="FILE", help="a PNG (needs matplotlib)")
 
     mask = commands.add_parser(
         "mask", help="a picture of a mask_mod: full, partial and empty blocks"
@@ -121,9 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--block", type=_positive, default=64, metavar="N",
         help="queries and keys of a block (default: %(default)s)",
     )  # fmt: skip
-    mask.add_argument(
-        "--png", type=pathlib.Path, metavar="FILE", help="a PNG, a pixel an element"
-    )
+    mask.add_argument("--png", type=pathlib.Path, metavar="FILE", help="a PNG, a pixel an element")
 
     options = parser.parse_args(arguments)
     try:
@@ -173,6 +163,7 @@ def collect_info() -> dict[str, Any]:
     except (runtime.Error, OSError) as error:
         made["driver"], made["devices"] = f"none: {error}", []
         made["hopper"] = _describe_hopper([])
+    made["calls"] = native.report()
     made["ptx_version"] = default_ptx_version() / 10
     made["ptxas"] = find_ptxas() or "none: the driver compiles PTX"
     folder = caches.default_folder()
@@ -393,8 +384,7 @@ def load_mod(text: str) -> Callable[..., Any]:
         names = [n for n, one in vars(module).items() if inspect.isfunction(one)]
         near = difflib.get_close_matches(value, names, 1)
         raise ValueError(
-            f"{path} has no function '{value}'"
-            + (f"; did you mean '{near[0]}'?" if near else "")
+            f"{path} has no function '{value}'" + (f"; did you mean '{near[0]}'?" if near else "")
         )
     return mod
 
@@ -405,9 +395,7 @@ def _mod_number(text: str, value: str) -> int:
     return int(value)
 
 
-def evaluate_mask(
-    mod: Callable[..., Any], queries: int, keys: int
-) -> list[bytearray]:
+def evaluate_mask(mod: Callable[..., Any], queries: int, keys: int) -> list[bytearray]:
     """Rows of 0 and 1, for the first batch and head."""
     from .trace import trace_mods
 
@@ -420,9 +408,7 @@ def evaluate_mask(
         made = mod(zero, zero, i, j)
         made = torch.as_tensor(made).expand(queries, keys).to(torch.uint8)
         return [bytearray(row.tolist()) for row in made]
-    return [
-        bytearray(bool(mod(0, 0, i, j)) for j in range(keys)) for i in range(queries)
-    ]
+    return [bytearray(bool(mod(0, 0, i, j)) for j in range(keys)) for i in range(queries)]
 
 
 def classify(rows: list[bytearray], block: int) -> list[str]:

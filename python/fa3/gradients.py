@@ -10,16 +10,16 @@ import sys
 import threading
 from typing import Any, Sequence
 
-from . import forks, tensors
+from . import forks, native, tensors
 from .call import device_guard
 from .checks import DIMS, check_scale
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, default_ptx_version, find_ptxas
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .kernels import compile_traced
-from .launch import Launcher, keep
+from .launch import Launcher, Maker, keep
 from .program import Program, parse
-from .request import Request, program_request, tensors_key
+from .request import Request, program_request
 from .spec import BackwardSpec
 from .tensors import CPU
 
@@ -29,7 +29,7 @@ _kernels: dict[tuple[BackwardSpec, bool], Kernel] = {}
 #: Those that are being compiled before a backward has asked for them.
 _ahead: dict[tuple[BackwardSpec, bool], threading.Thread] = {}
 forks.in_child(_ahead.clear)
-_plans: dict[Any, "_Ready"] = {}
+_plans: dict[Any, Launcher] = {}
 
 
 def backward(
@@ -43,34 +43,31 @@ def backward(
     extras, numbers, text and scale are those of the forward. The same bits in every
     run if is_deterministic() or the program's backward is "deterministic". `into`: memory
     for dq, dk and dv."""
-    torch = sys.modules["torch"]
     program = parse(text)
     same = program.backward == "deterministic" or is_deterministic()
-    rest = (text, same, dlse is None, tensors_key([*extras, *(into or ())]))
-    key = _key(do, dlse, q, k, v, o, lse, rest)
-    found = _plans.get(key)
-    if found is None or (do.data_ptr() | o.data_ptr()) % 16:
+    rest = (*extras, *(into or ()))
+    key = text, same, native.form(do, dlse, q, k, v, o, lse, *rest)
+    launcher = _plans.get(key)
+    if launcher is None or (do.data_ptr() | o.data_ptr()) % 16:
         do, o = _suitable(do), _suitable(o)
         lse = lse.contiguous()
         dlse = None if dlse is None else dlse.contiguous()
-        key = _key(do, dlse, q, k, v, o, lse, rest)
-        found = _plans.get(key)
-    order = found.strides if found else [_dense(one) for one in (q, k, v)]
-    grads = into or [
-        torch.empty_strided(one.shape, strides, dtype=one.dtype, device=one.device)
-        for one, strides in zip((q, k, v), order)
-    ]
+        key = text, same, native.form(do, dlse, q, k, v, o, lse, *rest)
+        launcher = _plans.get(key)
     traced = program.traced(extras, numbers)
     buffers = _buffers(program, q, k, extras) if program.grads else {}
     scale = check_scale(scale, q.shape[3], gradients=True)
-    # In the order of _names.
+    # In the order of _names, which dq, dk and dv are the last of.
     values = (
-        q, k, v, o, lse, do, dlse, *grads, scale, *extras,
+        q, k, v, o, lse, do, dlse, scale, *extras,
         *[cut for _, cut in buffers.values()], *(traced.scalars if traced else ()),
     )  # fmt: skip
-    if found is None:
+    if launcher is None:
+        makers = _makers(q, k, v)
+        grads = into or [make(*args, **named) for make, args, named in makers]
         request = program_request(q, k, v, extras, program, scale, traced)
-        named = dict(zip(_names(program, extras, tuple(buffers), traced), values))
+        names = _names(program, extras, tuple(buffers), traced)
+        named = dict(zip(names, (*values, *grads)))
         ones = _ones(request, {name: cut for name, (_, cut) in buffers.items()})
         spec, arrays = describe(request, named, tuple(buffers), ones)
         if program.interpret:
@@ -78,36 +75,24 @@ def backward(
             return *grads, [one.contiguous() for one, _ in buffers.values()]
         if request.device == CPU:
             raise ArgumentError("q", "device is cpu, expected CUDA")
-        names = list(named)
-        places = tuple(names.index(name) for name in spec.arguments)
-        found = keep(_plans, key, lambda: _Ready(
-            prepare(request, spec, arrays, same), places, tuple(order)
+        places = [names.index(name) for name in spec.arguments]
+        launcher = keep(_plans, key, lambda: prepare(
+            request, spec, arrays, same, places, makers, q.device
         ))  # fmt: skip
-    found.launcher.run([values[n] for n in found.places])
+    if into:
+        launcher.run(*values, *into)
+    grads = into or launcher.run(*values)
     # Rows of a buffer may be padded: what is copied has to be there.
     return *grads, [one.contiguous() for one, _ in buffers.values()]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Ready:
-    """A backward that was checked: which values its kernel takes, and the strides of dq,
-    dk and dv."""
-
-    launcher: Launcher
-    places: tuple[int, ...]
-    strides: tuple[tuple[int, ...], ...]
-
-
-def _key(
-    do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, rest: tuple[Any, ...]
-) -> tuple[Any, ...]:
-    """All that a backward depends on but addresses and numbers."""
-    return (
-        rest, do.shape, q.shape, k.shape, v.shape, o.shape, lse.shape, do.stride(),
-        q.stride(), k.stride(), v.stride(), o.stride(), lse.stride(), do.dtype, q.dtype,
-        k.dtype, v.dtype, o.dtype, lse.dtype, do.get_device(), q.get_device(),
-        k.get_device(), v.get_device(), o.get_device(), lse.get_device(),
-        None if dlse is None else tensors_key((dlse,)),
+def _makers(*given: Any) -> tuple[Maker, ...]:
+    """What makes the gradients of tensors."""
+    torch = sys.modules["torch"]
+    return tuple(
+        (torch.empty_strided, (tuple(one.shape), _dense(one)),
+         {"dtype": one.dtype, "device": one.device})
+        for one in given
     )  # fmt: skip
 
 
@@ -116,9 +101,9 @@ def _names(
 ) -> list[str]:
     numbers = range(len(traced.scalars) if traced else 0)
     return [
-        "q", "k", "v", "o", "lse", "do", "dlse", "dq", "dk", "dv", "scale",
-        *extra_names(program, extras), *(f"d{name}" for name in buffers),
-        *(f"arg{number}" for number in numbers),
+        "q", "k", "v", "o", "lse", "do", "dlse", "scale", *extra_names(program, extras),
+        *(f"d{name}" for name in buffers), *(f"arg{number}" for number in numbers),
+        "dq", "dk", "dv",
     ]  # fmt: skip
 
 
@@ -131,8 +116,7 @@ def describe(
     _check(request, named)
     spec = BackwardSpec(request.spec, named.get("dlse") is not None, grads, ones)
     return spec, [
-        _argument(request, name, named.get(name), "bias" in grads)
-        for name in spec.arguments
+        _argument(request, name, named.get(name), "bias" in grads) for name in spec.arguments
     ]
 
 
@@ -193,20 +177,20 @@ def compile_ahead(request: Request, program: Program) -> None:
 
 
 def prepare(
-    request: Request, spec: BackwardSpec, arrays: Sequence[Any], deterministic: bool
-) -> Launcher:
-    """What launches the kernel; compiled at the first time."""
+    request: Request, spec: BackwardSpec, arrays: Sequence[Any], deterministic: bool,
+    order: Sequence[int] = (), made: Sequence[Maker] = (), place: Any = None,
+) -> Launcher:  # fmt: skip
+    """What launches the kernel; compiled at the first time. The last three as Launcher
+    has them."""
     ahead = _ahead.pop((spec, deterministic), None)
     if ahead is not None:
         ahead.join()
     kernel = _kernels.get((spec, deterministic))
     if kernel is None:
-        kernel = compile_traced(
-            spec.to_mlir(), request.traced, deterministic=deterministic
-        )
+        kernel = compile_traced(spec.to_mlir(), request.traced, deterministic=deterministic)
         _kernels[spec, deterministic] = kernel
     with device_guard(request.values["q"], request.device):
-        return Launcher(kernel, request.device, arrays)
+        return Launcher(kernel, request.device, arrays, order, made, place)
 
 
 def extra_names(program: Program, extras: Sequence[Any]) -> tuple[str, ...]:
@@ -238,9 +222,7 @@ def _dense(like: Any) -> tuple[int, ...]:
 # -----------------------------------------------------------------------------
 
 
-def _buffers(
-    program: Program, q: Any, k: Any, extras: Sequence[Any]
-) -> dict[str, tuple[Any, Any]]:
+def _buffers(program: Program, q: Any, k: Any, extras: Sequence[Any]) -> dict[str, tuple[Any, Any]]:
     """By the name of an extra with a gradient: a tensor of its shape, and the part
     of it that is read, which the kernel writes."""
     torch = sys.modules["torch"]
@@ -255,8 +237,7 @@ def _buffers(
         if name.startswith("aux"):
             uses = program.uses[int(name[3:])]
         cut = [
-            extent if use is None else min(extent, extents[use])
-            for extent, use in zip(shape, uses)
+            extent if use is None else min(extent, extents[use]) for extent, use in zip(shape, uses)
         ]
         # Rows of whole 16 bytes, which a tile is stored in.
         step = 16 // like.element_size()
@@ -287,10 +268,7 @@ def no_gradient(name: str, uses: Sequence[str | None], shape: Sequence[int]) -> 
     """Why a tensor that a mod reads has no gradient; "" if it has one."""
     for d, (use, extent) in enumerate(zip(uses, shape)):
         if use is None and extent != 1:
-            return (
-                f"'{name}' requires one, and its dimension {d} is read at a computed "
-                "index"
-            )
+            return f"'{name}' requires one, and its dimension {d} is read at a computed index"
     return ""
 
 

@@ -6,74 +6,113 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable, Sequence
 
+from . import native
 from .driver import Kernel
-from .plan import Plan
+from .plan import Plan, raise_error, raw_address
 
 ALIGNMENT = 256  # of a workspace
 MAX_PLANS = 4096
 
+#: What is made anew for each call: a function, its arguments and its named ones.
+Maker = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
 
 class Launcher:
     """`values` are the arguments in the order of the kernel: runtime.Array, whose
-    addresses do not matter, or (type, number)."""
+    addresses do not matter, or (type, number).
 
-    def __init__(self, kernel: Kernel, device: int, values: Sequence[Any]) -> None:
+    run(*given) takes torch tensors and numbers, and launches on the current stream of
+    their device: argument n is given[order[n]]. Behind the given values are those that
+    are `made` for each call, which run() gives, one or a tuple; with these given as
+    well it makes none. `place` is the torch.device of tensors."""
+
+    def __init__(
+        self, kernel: Kernel, device: int, values: Sequence[Any],
+        order: Sequence[int] = (), made: Sequence[Maker] = (), place: Any = None,
+    ) -> None:  # fmt: skip
         self.kernel, self.device = kernel, device
         self.plan = Plan(kernel.program(device), values)
+        self.made = tuple(made)
+        order = order or range(len(values))
+        self.num_given = max([*order, -1]) + 1 - len(self.made)
         types = [value[0] if isinstance(value, tuple) else "" for value in values]
-        places = list(zip(self.plan.slots, range(len(values)), types))
+        places = list(zip(self.plan.slots, order, types))
         #: Where the arrays go, those of f32 and of other numbers, and which values they are.
         self.arrays = tuple((slot, n) for slot, n, type in places if not type)
         self.reals = tuple((slot, n) for slot, n, type in places if type == "f32")
-        self.numbers = tuple(
-            (slot, n) for slot, n, type in places if type and type != "f32"
-        )
+        self.numbers = tuple((slot, n) for slot, n, type in places if type and type != "f32")
         #: Bytes to pass as workspace, whose address need not be aligned.
         self.workspace_size = self.plan.workspace_size
         if self.workspace_size:
             self.workspace_size += ALIGNMENT
+        made_in_c = None if place is None else self._in_c(place)
+        if made_in_c is not None:
+            self.run = made_in_c.run  # type: ignore[method-assign]
+
+    def _in_c(self, place: Any) -> Any:
+        """The same in C, if there is that."""
+        module = native.module()
+        if module is None or len(self.made) > module.MOST_MADE:
+            return None
+        plan, torch = self.plan, sys.modules["torch"]
+        numbers = {slot: n for n, slot in enumerate(plan.slots)}
+        places = [
+            tuple((numbers[slot], n) for slot, n in ones)
+            for ones in (self.arrays, self.reals, self.numbers)
+        ]
+        workspace = torch.empty, (self.workspace_size,), {
+            "dtype": torch.uint8, "device": place
+        }  # fmt: skip
+        return module.Launch(
+            plan, raise_error, raw_address("launch_again"), plan.handle.value,
+            plan.content, plan.memo_size, self.device, *places, self.num_given,
+            self.made, plan.workspace_size, workspace,
+        )  # fmt: skip
 
     def at(self, values: Sequence[int | float], stream: int, workspace: int = 0) -> None:
-        """With addresses in the places of arrays, and numbers."""
-        plan = self.plan
-        frame = plan.acquire()
+        """With addresses in the places of arrays, and numbers, of all values."""
+        self._launch(self.filled(values), stream, workspace)
+
+    def filled(self, values: Sequence[int | float]) -> Any:
+        """A frame of the plan with addresses and numbers."""
+        frame = self.plan.acquire()
         words, reals = frame.words, frame.numbers
         for slot, n in self.arrays:
             words[slot] = values[n]
-        self._finish(frame, words, reals, values, stream, workspace)
+        for slot, n in self.reals:
+            reals[slot] = values[n]
+        for slot, n in self.numbers:
+            words[slot] = values[n]
+        return frame
 
-    def run(self, values: Sequence[Any]) -> None:
-        """With torch tensors and numbers, on the current stream of their device."""
+    def run(self, *values: Any) -> Any:
+        if len(values) not in (self.num_given, self.num_given + len(self.made)):
+            raise TypeError(f"{len(values)} values, expected {self.num_given}")
         torch = sys.modules["torch"]
         if torch._C._cuda_getDevice() != self.device:
             with torch.cuda.device(self.device):
                 return self._run(torch, values)
         return self._run(torch, values)
 
-    def _run(self, torch: Any, values: Sequence[Any]) -> None:
+    def _run(self, torch: Any, values: Sequence[Any]) -> Any:
+        made: tuple[Any, ...] = ()
+        if len(values) == self.num_given:
+            made = tuple([make(*args, **named) for make, args, named in self.made])
+            values = (*values, *made)
         workspace = None
         if self.workspace_size:
             # Freed in the order of the stream.
-            workspace = torch.empty(
-                self.workspace_size, dtype=torch.uint8, device=values[0].device
-            )
-        frame = self.plan.acquire()
-        words, reals = frame.words, frame.numbers
-        for slot, n in self.arrays:
-            words[slot] = values[n].data_ptr()
-        self._finish(
-            frame, words, reals, values, torch._C._cuda_getCurrentRawStream(self.device),
+            workspace = torch.empty(self.workspace_size, dtype=torch.uint8, device=values[0].device)
+        addresses = list(values)
+        for _, n in self.arrays:
+            addresses[n] = values[n].data_ptr()
+        self._launch(
+            self.filled(addresses), torch._C._cuda_getCurrentRawStream(self.device),
             workspace.data_ptr() if workspace is not None else 0,
         )  # fmt: skip
+        return made[0] if len(made) == 1 else made or None
 
-    def _finish(
-        self, frame: Any, words: Any, reals: Any, values: Sequence[Any], stream: int,
-        workspace: int,
-    ) -> None:  # fmt: skip
-        for slot, n in self.reals:
-            reals[slot] = values[n]
-        for slot, n in self.numbers:
-            words[slot] = values[n]
+    def _launch(self, frame: Any, stream: int, workspace: int) -> None:
         address = -(-workspace // ALIGNMENT) * ALIGNMENT
         plan = self.plan
         try:
@@ -88,3 +127,12 @@ def keep(plans: dict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
         plans.clear()
     made = plans[key] = make()
     return made
+
+
+def makers(*like: Any) -> tuple[Maker, ...]:
+    """What makes contiguous tensors like those that are not None."""
+    torch = sys.modules["torch"]
+    return tuple(
+        (torch.empty, (tuple(one.shape),), {"dtype": one.dtype, "device": one.device})
+        for one in like if one is not None
+    )  # fmt: skip

@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-from . import checks, flops, gradients, watch
+from . import checks, flops, gradients, native, watch
 from .call import Call
 from .launch import keep
 from .namespace import ops
 from .program import Program, parse
-from .request import plans, run_again, run_program, tensors_key
+from .request import plans, run_again, run_program
 from .tensors import is_wrapped
 
 
@@ -100,9 +100,7 @@ def run(
     made = run_again(q, k, v, extras, numbers, text, scale)
     if made is None:
         with torch.no_grad():
-            made = run_program(
-                q, k, v, extras, numbers, text, scale, ahead=gradients.compile_ahead
-            )
+            made = run_program(q, k, v, extras, numbers, text, scale, ahead=gradients.compile_ahead)
     if type(made) is tuple:
         return made
     return made, torch.empty((0,), dtype=torch.float32, device=q.device)
@@ -133,6 +131,6 @@ _apply = super(torch.autograd.Function, Dense).apply
 
 def remember(q: Any, k: Any, v: Any, key: Any, text: str) -> None:
     """Keeps what a call that was just made has left, if it can be made again."""
-    call = plans.get((text, tensors_key((q, k, v))))
+    call = plans.get((text, native.form(q, k, v)))
     if call is not None:
         keep(plans, key, lambda: Asked(text, None, (), call))

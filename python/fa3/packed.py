@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from . import checks, flops, gradients, serving, tensors, watch
+from . import checks, flops, gradients, native, serving, tensors, watch
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, compile
 from .errors import ArgumentError, UnsupportedError
@@ -35,9 +35,7 @@ def attention(
         if not compiling:
             watch.check_tangents(_WHAT, q, k, v)
             flops.count()
-        door = (
-            dynamo.run_packed if compiling and watch.is_derived() else operators.attention
-        )
+        door = dynamo.run_packed if compiling and watch.is_derived() else operators.attention
         return door(
             q, k, v, cu_q, cu_k, max_q, max_k, used_q, used_k, causal=causal,
             window=window, softcap=softcap, chunk=chunk, scale=scale,
@@ -185,7 +183,7 @@ class _Gradients(torch.autograd.Function):
 
 def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> None:
     """Computes dq, dk and dv, which are among the values by name."""
-    form = serving._form(tuple(values[name] for name in _TENSORS))
+    form = native.form(*[values[name] for name in _TENSORS])
     window = tuple(named["window"]) if named["window"] else None
     key = (
         form, deterministic, named["causal"], window, named["softcap"], named["chunk"],
@@ -196,7 +194,7 @@ def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> 
     numbers = {"scale": scale, "max_q": values["max_q"]}
     if ready is not None:
         launcher, names = ready
-        launcher.run([numbers[n] if n in numbers else values[n] for n in names])
+        launcher.run(*[numbers[n] if n in numbers else values[n] for n in names])
         return
     backward = _describe(values, named)
     names = (*backward.inputs, *backward.outputs)
@@ -219,9 +217,11 @@ def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> 
     device = values["q"].get_device()
     with torch.cuda.device(device):
         launcher, _ = keep(
-            _plans, key, lambda: (Launcher(kernel, device, described), names)
+            _plans,
+            key,
+            lambda: (Launcher(kernel, device, described, place=values["q"].device), names),
         )
-    launcher.run(given)
+    launcher.run(*given)
 
 
 _TENSORS = (

@@ -47,31 +47,27 @@ class Plan:
         array = (runtime._Arg * self.count)()
         for value, arg in zip(values, array):
             fill_argument(arg, value)
-        self._content = bytes(array)
+        self.content = bytes(array)
         #: Word of the value of each argument.
-        self.slots = tuple(
-            (index * _SIZE + _VALUE) // _WORD for index in range(self.count)
-        )
+        self.slots = tuple((index * _SIZE + _VALUE) // _WORD for index in range(self.count))
         self.workspace_size = program._workspace_size(array)
         self._free: list[Frame] = []
         # The function itself, without the exception that wraps it.
         self.launch = raw_function("launch_again")
         self.handle = program._open()
-        self._memo_size = runtime._library().memo_size(self.handle)
+        self.memo_size = runtime._library().memo_size(self.handle)
 
     def acquire(self) -> Frame:
         """A frame that no other thread uses; give it back by release()."""
         try:
             return self._free.pop()
         except IndexError:
-            return Frame(self.count, self._content, self._memo_size)
+            return Frame(self.count, self.content, self.memo_size)
 
     def release(self, frame: Frame) -> None:
         self._free.append(frame)
 
-    def run(
-        self, frame: Frame, stream: int, workspace: int | None = None
-    ) -> None:
+    def run(self, frame: Frame, stream: int, workspace: int | None = None) -> None:
         """Launches; raises ArgumentError or runtime.Error."""
         if self.launch(
             self.handle, frame.array, self.count, workspace, self.workspace_size,
@@ -85,13 +81,21 @@ def raw_function(name: str) -> Any:
     return getattr(library._c, "fa3_" + name)
 
 
+def raw_address(name: str) -> int:
+    """Where a function of the C interface is."""
+    return ctypes.cast(raw_function(name), ctypes.c_void_p).value or 0
+
+
 def raise_status(status: Any) -> None:
     """Raises what a status of the C interface says."""
-    code = runtime._CODES[status.code]
-    message = status.message.decode("utf-8", "replace")
+    raise_error(status.code, status.driver_code, status.message)
+
+
+def raise_error(number: int, driver_code: int, said: bytes) -> None:
+    code, message = runtime._CODES[number], said.decode("utf-8", "replace")
     if code in ("argument", "requirement"):
         raise argument_error(message)
-    raise runtime.Error(code, status.driver_code, message)
+    raise runtime.Error(code, driver_code, message)
 
 
 def argument_error(message: str) -> ArgumentError:

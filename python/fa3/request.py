@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable, Sequence
 
-from . import outputs, tensors
+from . import native, outputs, tensors
 from ._runtime import runtime
 from .blocks import NAMES, Lists
 from .call import Call, device_guard, ones
@@ -26,7 +26,6 @@ from .checks import (
 from .compiler import CompileOptions, get_compiler
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .kernels import find
-from .plan import Plan
 from .program import Program, parse
 from .spec import FLOATS_8, Auxiliary, Blocks, Regions, Spec
 from .tensors import CPU, View
@@ -116,9 +115,7 @@ class Request:
                 views = [tensors.view(n, self.values[n]) for n in call.names]
                 views += [tensors.view("out", o)]
                 views += [tensors.view("lse", lse)] if self.return_lse else []
-                call.launch_at(
-                    [one.address for one in views], self.scale_value, self.scalars, 0
-                )
+                call.launch_at([one.address for one in views], self.scale_value, self.scalars, 0)
         return (o, lse) if self.return_lse else o
 
     def _check_gradients(self) -> None:
@@ -154,9 +151,7 @@ class Request:
         if k.shape[3] != q.shape[3]:
             raise ArgumentError("k", f"head dim {k.shape[3]}, expected {q.shape[3]} as q")
         if k.shape[h] == 0 or q.shape[h] % k.shape[h]:
-            raise ArgumentError(
-                "k", f"{k.shape[h]} heads, expected a divisor of q's {q.shape[h]}"
-            )
+            raise ArgumentError("k", f"{k.shape[h]} heads, expected a divisor of q's {q.shape[h]}")
         check_head_dims(q.shape[3], v.shape[3], v.type)
         self.batch, self.heads, self.queries = q.shape[b], q.shape[h], q.shape[s]
         self.keys, self.head_dim, self.head_dim_v = k.shape[s], q.shape[3], v.shape[3]
@@ -169,8 +164,7 @@ class Request:
         one = tensors.view(name, value)
         if narrow:
             shape = tuple(
-                extent if wanted is None else wanted
-                for extent, wanted in zip(one.shape, narrow)
+                extent if wanted is None else wanted for extent, wanted in zip(one.shape, narrow)
             )
             one = View(one.address, one.type, shape, one.strides, one.device)
         self.values[name], self.views[name] = value, one
@@ -181,9 +175,7 @@ class Request:
         if self.views["v"].type not in FLOATS_8:
             for name, value in zip(names, descales):
                 if value is not None:
-                    raise ArgumentError(
-                        name, f"is for float8, q has {self.views['q'].type}"
-                    )
+                    raise ArgumentError(name, f"is for float8, q has {self.views['q'].type}")
             return
         for name, value in zip(names, descales):
             if value is None:
@@ -205,9 +197,7 @@ class Request:
                         name, f"extent {extent}, expected a divisor of {what} {limit}"
                     )
             self.values[name] = value
-            self.views[name] = View(
-                one.address, one.type, (*shape, 1), (*strides, 1), one.device
-            )
+            self.views[name] = View(one.address, one.type, (*shape, 1), (*strides, 1), one.device)
 
     def _ones(self) -> Any:
         q = self.values["q"]
@@ -221,9 +211,7 @@ class Request:
             return
         one = self._add("bias", bias)
         if one.type not in ("f16", "bf16", "f32"):
-            raise ArgumentTypeError(
-                "bias", f"element type {one.type}, expected f16, bf16 or f32"
-            )
+            raise ArgumentTypeError("bias", f"element type {one.type}, expected f16, bf16 or f32")
         limits = (self.batch, self.heads, self.queries, self.keys)
         if len(one.shape) != 4:
             raise ArgumentError("bias", f"rank {len(one.shape)}, expected 4")
@@ -238,9 +226,7 @@ class Request:
                     + ("" if d == 3 else " or 1"),
                 )  # fmt: skip
             strides[d] = 0
-        self.views["bias"] = View(
-            one.address, one.type, limits, tuple(strides), one.device
-        )
+        self.views["bias"] = View(one.address, one.type, limits, tuple(strides), one.device)
 
     def _add_per_head(self, name: str, argument: str, value: Any) -> None:
         if value is None:
@@ -299,9 +285,7 @@ class Request:
                 shape[d] = extents[index]
             tensors.check_dense(traced.names[number], one)
             type = "i8" if one.type == "i1" else one.type
-            self.views[name] = View(
-                one.address, type, tuple(shape), one.strides, one.device
-            )
+            self.views[name] = View(one.address, type, tuple(shape), one.strides, one.device)
 
     def _check_device(self) -> None:
         self.device = self.views["q"].device
@@ -309,9 +293,7 @@ class Request:
             if one.device != self.device:
                 where = ["cpu" if d == CPU else f"cuda:{d}"
                          for d in (one.device, self.device)]  # fmt: skip
-                raise ArgumentError(
-                    name, f"is on {where[0]}, expected {where[1]} as q"
-                )
+                raise ArgumentError(name, f"is on {where[0]}, expected {where[1]} as q")
         for name in "qkv":
             one = self.views[name]
             if one.shape[3] > 1 and one.strides[3] != 1:
@@ -347,17 +329,13 @@ class Request:
         o, lse = self.out, self.lse
         if o is None:
             strides = tensors.dense_like(tuple(shape), self.views["q"].strides)
-            o = tensors.allocate(
-                self.values["q"], self.spec.out_type, tuple(shape), strides
-            )
+            o = tensors.allocate(self.values["q"], self.spec.out_type, tuple(shape), strides)
         else:
             self._check_output("out", o, tuple(shape), self.spec.out_type)
         if self.return_lse:
             rows = (self.batch, self.heads, self.queries)
             if lse is None:
-                lse = tensors.allocate(
-                    self.values["q"], "f32", rows, tensors.contiguous(rows)
-                )
+                lse = tensors.allocate(self.values["q"], "f32", rows, tensors.contiguous(rows))
             else:
                 self._check_output("lse", lse, rows, "f32")
         elif lse is not None:
@@ -413,14 +391,13 @@ class Request:
 
     def make_call(self, o: Any, lse: Any) -> "Call":
         kernel, self.is_final = find(self.spec, self.traced, self.options)
-        program = kernel.program(self.device)
+        kernel.program(self.device)  # whose errors are not those of arguments
         try:
-            plan = Plan(program, self._kernel_values(o, lse))
+            return Call(self, kernel, self._kernel_values(o, lse), o, lse)
         except runtime.Error as error:
             if error.code in ("argument", "requirement"):
                 raise ArgumentError("", str(error)) from error
             raise
-        return Call(self, kernel, plan, o, lse)
 
 
 def call_key(
@@ -430,10 +407,7 @@ def call_key(
     """All that a call of torch tensors without further arguments depends on. Negative
     views have no call: their memory has the other sign."""
     return (
-        q.shape, k.shape, v.shape, q.stride(), k.stride(), v.stride(),
-        q.dtype, k.dtype, v.dtype, q.get_device(), k.get_device(), v.get_device(),
-        q.is_neg() or k.is_neg() or v.is_neg(), causal, window, softcap, out_dtype,
-        return_lse, layout,
+        native.form(q, k, v), causal, window, softcap, out_dtype, return_lse, layout
     )  # fmt: skip
 
 
@@ -450,10 +424,7 @@ def run_traced(
     key = (
         call_key(q, k, v, causal, window, softcap, out_dtype, return_lse, layout),
         traced.regions if traced is not None else None,
-        tuple(
-            (one.shape, one.stride(), one.dtype, one.get_device(), one.is_neg())
-            for one in tables
-        ),
+        native.form(*tables),
         lists.size if lists is not None else None,
         options,
     )
@@ -470,19 +441,12 @@ def run_traced(
     ).run()  # fmt: skip
 
 
-def tensors_key(values: Sequence[Any]) -> tuple[Any, ...]:
-    """All of some torch tensors but their content."""
-    return tuple(
-        (one.shape, one.stride(), one.dtype, one.get_device()) for one in values
-    )
-
-
 def run_again(
     q: Any, k: Any, v: Any, extras: Sequence[Any], numbers: Sequence[float], text: str,
     scale: float | None,
 ) -> Any:  # fmt: skip
     """What run_program gives where the same was run before, else None."""
-    call = plans.get((text, tensors_key((q, k, v, *extras))))
+    call = plans.get((text, native.form(q, k, v, *extras)))
     if call is None:
         return None
     if not (extras or call.scalars):
@@ -502,7 +466,7 @@ def run_program(
     """A call as operators make it: `text` is a Program. Gives o or (o, lse). `ahead`
     is called before a kernel is looked for."""
     outputs = [one for one in (out, lse) if one is not None]
-    key = (text, tensors_key((q, k, v, *extras, *outputs)))
+    key = (text, native.form(q, k, v, *extras, *outputs))
     call = plans.get(key)
     program = parse(text)
     traced = program.traced(extras, numbers)

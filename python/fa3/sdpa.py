@@ -18,11 +18,11 @@ from typing import Any, Callable
 
 import torch
 
-from . import checks, forks, gradients, nodes, sdpa_packed, watch
+from . import checks, forks, gradients, native, nodes, sdpa_packed, watch
 from .errors import Fa3Error, UnsupportedError
 from .launch import keep
 from .program import to_text
-from .request import call_key, plans, run_program, tensors_key
+from .request import call_key, plans, run_program
 from .sdpa_declines import (
     declines,
     declines_cudnn,
@@ -77,9 +77,7 @@ class _Switch:
     """The override of torch's fused kernels; remove() takes it away. `key` and
     `interpret` are for tests without a GPU."""
 
-    def __init__(
-        self, strict: bool, key: str = "CUDA", interpret: bool | str = False
-    ) -> None:
+    def __init__(self, strict: bool, key: str = "CUDA", interpret: bool | str = False) -> None:
         self.strict, self.interpret = strict, interpret
         overrides: dict[str, Callable[..., Any]] = {
             "flash_attention": self.flash,
@@ -91,8 +89,7 @@ class _Switch:
         }
         # What runs now, to be called after it was overridden.
         self.stock = {
-            name: torch.library.get_kernel(f"aten::{_PREFIX}{name}", key)
-            for name in overrides
+            name: torch.library.get_kernel(f"aten::{_PREFIX}{name}", key) for name in overrides
         }
         # torch's own kernels call _flash_attention_forward.
         self.depth = threading.local()
@@ -101,12 +98,11 @@ class _Switch:
             sdpa_packed.BACKWARD: functools.partial(sdpa_packed.backward, self),
         }
         packed = {
-            name: function for name, function in packed.items()
+            name: function
+            for name, function in packed.items()
             if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", key)
         }
-        self.stock |= {
-            name: torch.library.get_kernel(f"aten::{name}", key) for name in packed
-        }
+        self.stock |= {name: torch.library.get_kernel(f"aten::{name}", key) for name in packed}
         self.device = key.lower()
         self.library: Any = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
@@ -164,7 +160,14 @@ class _Switch:
             zero = attn_mask.new_zeros((), dtype=query.dtype)
             attn_mask = torch.where(attn_mask, zero, zero.new_full((), -torch.inf))
         return self.whole.call_boxed(
-            keys, query, key, value, attn_mask, dropout_p, is_causal, scale=scale,
+            keys,
+            query,
+            key,
+            value,
+            attn_mask,
+            dropout_p,
+            is_causal,
+            scale=scale,
             enable_gqa=enable_gqa,
         )
 
@@ -207,9 +210,7 @@ class _Switch:
         if causal and given[0].shape[2] != given[1].shape[2]:
             return  # operators differ in what that means
         for one, other in zip(given, tensors):
-            if one.data_ptr() != other.data_ptr() or tensors_key((one,)) != tensors_key(
-                (other,)
-            ):
+            if one.data_ptr() != other.data_ptr() or native.form(one) != native.form(other):
                 return
         if not grads:
             keep(plans, name, lambda: call)
@@ -270,9 +271,7 @@ class _Switch:
     ) -> Any:  # fmt: skip
         made: Any = None
         if attn_bias is None and not (dropout_p or return_debug_mask):
-            made = self._again(
-                "cudnn", query, key, value, is_causal, scale, compute_log_sumexp
-            )
+            made = self._again("cudnn", query, key, value, is_causal, scale, compute_log_sumexp)
         made = made or (
             "return_debug_mask" if return_debug_mask else declines_cudnn(
                 query, key, value, attn_bias, dropout_p, is_causal, scale
@@ -341,7 +340,7 @@ class _Switch:
             return _reason_of(error, self.strict)
         _report.ran += 1
         if name and not extras:
-            call = plans.get((text, tensors_key((query, key, value))))
+            call = plans.get((text, native.form(query, key, value)))
             if call is not None:
                 self.depth.ran = (call, query, key, value)
                 known = _key(name, query, key, value, causal, wants_lse)
@@ -552,16 +551,10 @@ def _are_wide_groups(q: Any, k: Any, v: Any) -> bool:
     )
 
 
-def _key(
-    name: str, q: Any, k: Any, v: Any, causal: bool, wants_lse: bool
-) -> tuple[Any, ...]:
+def _key(name: str, q: Any, k: Any, v: Any, causal: bool, wants_lse: bool) -> tuple[Any, ...]:
     """All that a call without mask and dropout is declined for, but what _declines_now
     says."""
-    return (
-        name, causal, wants_lse, q.shape, k.shape, v.shape,
-        q.stride(), k.stride(), v.stride(), q.dtype, k.dtype, v.dtype, q.get_device(),
-        k.get_device(), v.get_device(),
-    )  # fmt: skip
+    return name, causal, wants_lse, native.form(q, k, v)
 
 
 def _declines_now(q: Any, k: Any, v: Any, scale: float | None) -> bool:
@@ -570,9 +563,7 @@ def _declines_now(q: Any, k: Any, v: Any, scale: float | None) -> bool:
     )
 
 
-def _is_known(
-    name: str, q: Any, k: Any, v: Any, causal: bool, scale: float | None
-) -> bool:
+def _is_known(name: str, q: Any, k: Any, v: Any, causal: bool, scale: float | None) -> bool:
     """Whether the forward of this backward, or one like it, was not declined."""
     return _key(name, q, k, v, causal, True) in plans and not _declines_now(q, k, v, scale)
 
@@ -630,8 +621,7 @@ def activate(strict: bool = False) -> None:
             return
         if not hasattr(torch.library, "get_kernel"):
             raise UnsupportedError(
-                f"activate() needs torch.library.get_kernel, torch {torch.__version__} "
-                "has none"
+                f"activate() needs torch.library.get_kernel, torch {torch.__version__} has none"
             )
         if register():
             _strict = strict
@@ -653,9 +643,7 @@ def register() -> bool:
     attention_module = torch.nn.attention
     if not hasattr(attention_module, "register_flash_attention_impl"):
         return False
-    attention_module.register_flash_attention_impl(
-        IMPLEMENTATION, register_fn=_activated_by_torch
-    )
+    attention_module.register_flash_attention_impl(IMPLEMENTATION, register_fn=_activated_by_torch)
     return True
 
 

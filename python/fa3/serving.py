@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 
-from . import append, cache_rows, checks, invariance, outputs, serving_mods, tensors, watch
+from . import append, cache_rows, checks, invariance, native, outputs, serving_mods, tensors, watch
 from . import qv as of_values
 from .compiler import get_compiler, parse_options
 from .driver import Kernel
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .kernels import compile_traced
-from .launch import Launcher, keep
+from .launch import Launcher, keep, makers
 from .serving_spec import ServingSpec
 from .spec import FLOATS_8, Regions, Spec
 from .tensors import CPU
@@ -146,7 +146,7 @@ def attention(
     key: Any = None
     form = None
     if not interpret and (k_new is None or leftpad is None):
-        form = _form(given)
+        form = native.form(*given)
     if form is not None and outputs.is_apart(out, given):
         # All that a call depends on but its numbers; the way of almost all calls.
         if type(window) is list:
@@ -154,7 +154,7 @@ def attention(
         key = (
             form, causal, window, softcap, chunk, splits, pack_heads, max_q, max_k,
             return_lse, rotary_interleaved, part, serving_mods.form(traced),
-            None if out is None else _form((out,)),
+            None if out is None else native.form(out),
         )  # fmt: skip
         if traced is not None:
             given += traced.tensors
@@ -240,18 +240,16 @@ def attention(
         launcher = _plans.get(plan)
         if launcher is None:
             if serving not in _kernels:
-                _kernels[serving] = compile_traced(
-                    serving.to_mlir(), traced, **serving.options
-                )
+                _kernels[serving] = compile_traced(serving.to_mlir(), traced, **serving.options)
             with torch.cuda.device(call.device):
                 launcher = keep(_plans, plan, lambda: Launcher(
-                    _kernels[serving], call.device, call.described(serving, values)
+                    _kernels[serving], call.device, call.described(serving, values), (),
+                    makers(o, lse), q.device,
                 ))  # fmt: skip
-        launcher.run(values)
+        launcher.run(*values)
         if key is not None:
             keep(_ready, key, lambda: _Ready(
-                launcher, serving.inputs, values[: len(serving.inputs)], given, o, lse,
-                columns,
+                launcher, serving.inputs, values[: len(serving.inputs)], given, columns,
             ))  # fmt: skip
     return (o, lse) if return_lse else o
 
@@ -261,7 +259,7 @@ class _Ready:
 
     def __init__(
         self, launcher: Launcher, names: tuple[str, ...], values: list[Any],
-        given: tuple[Any, ...], o: Any, lse: Any, head_dim: int,
+        given: tuple[Any, ...], head_dim: int,
     ) -> None:  # fmt: skip
         self.launcher = launcher
         self.default_scale = head_dim**-0.5
@@ -283,8 +281,6 @@ class _Ready:
         self.scale_at = names.index("scale")
         self.numbers_at = tuple(n for n, one in enumerate(names) if one.startswith("arg"))
         self.has_unused_rows = "cu_q" in names or "used_q" in names
-        self.o, self.lse = tuple(o.shape), None if lse is None else tuple(lse.shape)
-        self.dtype = o.dtype
 
     def again(
         self, given: tuple[Any, ...], scale: float | None, numbers: tuple[Any, ...] = (),
@@ -306,20 +302,17 @@ class _Ready:
             outputs.mark(given[1], given[2])
             for number, place in self.new:
                 values[number] = given[place].contiguous()
-        q = given[0]
-        o = q.new_empty(self.o, dtype=self.dtype) if out is None else out
-        lse = None if self.lse is None else q.new_empty(self.lse, dtype=torch.float32)
-        if _zeroes_unused_rows and self.has_unused_rows:
-            o.zero_()
-            if lse is not None:
-                lse.fill_(float("-inf"))
-        values.append(o)
-        if lse is None:
-            self.launcher.run(values)
-            return o
-        values.append(lse)
-        self.launcher.run(values)
-        return o, lse
+        zeroes = _zeroes_unused_rows and self.has_unused_rows
+        if out is None and not zeroes:
+            return self.launcher.run(*values)
+        made = [make(*args, **named) for make, args, named in self.launcher.made]
+        if out is not None:
+            made[0] = out
+        if zeroes:
+            for one, value in zip(made, (0.0, float("-inf"))):
+                one.fill_(value)
+        self.launcher.run(*values, *made)
+        return tuple(made) if len(made) > 1 else made[0]
 
 
 #: Tensors of a call, in the order of `given`, by their names in kernels.
@@ -329,18 +322,6 @@ _NAMES = (
     "k_descale", "v_descale", "qv",
 )  # fmt: skip
 _NEW, _DESCALES = ("k_new", "v_new"), ("q_descale", "k_descale", "v_descale")
-_OTHER = object()
-
-
-def _form(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """All of tensors but their memory; None where one is no tensor of torch."""
-    made = tuple([
-        None if one is None
-        else (one.shape, one.stride(), one.dtype, one.get_device(), one.is_neg())
-        if isinstance(one, torch.Tensor) else _OTHER
-        for one in given
-    ])  # fmt: skip
-    return None if _OTHER in made else made
 
 
 def with_empty_sequences(
@@ -428,9 +409,7 @@ class _Call:
         if k.shape[-1] != self.head_dim:
             raise ArgumentError("k", f"head dim {k.shape[-1]}, expected {self.head_dim} as q")
         if v.shape[:-1] != k.shape[:-1]:
-            raise ArgumentError(
-                "v", f"shape {tuple(v.shape)}, expected {tuple(k.shape[:-1])} as k"
-            )
+            raise ArgumentError("v", f"shape {tuple(v.shape)}, expected {tuple(k.shape[:-1])} as k")
         if self.key_heads == 0 or self.heads % self.key_heads:
             raise ArgumentError(
                 "k", f"{self.key_heads} heads, expected a divisor of q's {self.heads}"

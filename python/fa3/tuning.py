@@ -14,7 +14,6 @@ from . import api, bench, kernels, request, tensors
 from .call import Call, device_guard
 from .driver import Kernel, _choose, get_driver
 from .errors import ArgumentError, CompileError, Fa3Error, TraceError, UnsupportedError
-from .plan import Plan
 from .request import Request
 from .spec import Spec
 
@@ -149,9 +148,7 @@ class _Search:
     def __init__(self, requests: Sequence[Request], progress: Any) -> None:
         specs = {one.spec for one in requests}
         if len(specs) != 1:
-            raise ArgumentError(
-                "shapes", f"{len(specs)} kernels, expected shapes of one head dim"
-            )
+            raise ArgumentError("shapes", f"{len(specs)} kernels, expected shapes of one head dim")
         (self.spec,) = specs
         self.requests, self.progress = requests, progress
         self.times: dict[str, list[float]] = {}
@@ -181,9 +178,7 @@ class _Search:
 
     def _time(self, name: str, point: Point) -> list[float]:
         options = {**kernels.options_of(self.spec), **point}
-        kernel = kernels.compile_traced(
-            self.spec.to_mlir(), self.requests[0].traced, **options
-        )
+        kernel = kernels.compile_traced(self.spec.to_mlir(), self.requests[0].traced, **options)
         if any(one.spill_store_bytes for one in kernel.usage):
             raise UnsupportedError("spills registers")
         made = [self._run(one, kernel) for one in self.requests]
@@ -199,8 +194,7 @@ class _Search:
         o, lse = one._outputs()
         results = one._given(o, lse)
         with device_guard(one.values["q"], one.device):
-            plan = Plan(kernel.program(one.device), one._kernel_values(o, lse))
-            call = Call(one, kernel, plan, o, lse)
+            call = Call(one, kernel, one._kernel_values(o, lse), o, lse)
             given = [*(one.values[name] for name in call.names), *results]
 
             def launch() -> None:

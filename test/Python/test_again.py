@@ -98,7 +98,7 @@ class NodeTest(Again):
             self.call()
         door.set_backward("deterministic")
         self.call().backward(self.do)
-        self.assertEqual([key[0][1] for key in gradients._plans], [True])
+        self.assertEqual([same for _, same, _ in gradients._plans], [True])
         # A view with the other sign in memory is no call of its own.
         _, launched = self.launches(
             lambda: fa3.attention(torch._neg_view(self.q), self.k, self.v, causal=True)
@@ -113,7 +113,7 @@ class NodeTest(Again):
         with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x.contiguous()):
             o = self.call()
         o.backward(self.do)
-        strides = {key[8] for key in gradients._plans}
+        strides = {one.made[0][1][1] for one in gradients._plans.values()}
         self.assertEqual(strides, {self.q.stride(), (16384, 4096, 64, 1)})
         known = len(gradients._plans)
         wide = torch.zeros(1, 4, 64, 65, dtype=torch.bfloat16)
@@ -181,13 +181,20 @@ class SequencesTest(Again):
         count = serving.FEW_SEQUENCES + 10
         starts = torch.arange(count + 1, dtype=torch.int32)
         q = torch.zeros(count, 2, 64, dtype=torch.bfloat16)
-        lengths, real = [], serving.Launcher.run
+        lengths, real = [], serving.Launcher
 
-        def run(launcher, values):
-            lengths.append([one.numel() for one in values if getattr(one, "ndim", 0) == 1])
-            real(launcher, values)
+        def launcher(*args):
+            made = real(*args)
+            run = made.run
 
-        with mock.patch.object(serving.Launcher, "run", run):
+            def noted(*values):
+                lengths.append([x.numel() for x in values if getattr(x, "ndim", 0) == 1])
+                return run(*values)
+
+            made.run = noted
+            return made
+
+        with mock.patch.object(serving, "Launcher", launcher):
             for _ in range(2):
                 flash_attn_interface.flash_attn_varlen_func(q, q, q, starts, starts, 1, 1)
         self.assertEqual(lengths, 2 * [[8193, 8193]])

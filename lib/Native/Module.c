@@ -1,0 +1,111 @@
+/*===- Module.c - the extension module ------------------------------------===*
+ * SPDX-License-Identifier: Apache-2.0
+ *===----------------------------------------------------------------------===*/
+
+#include "Native.h"
+
+#include <string.h>
+
+/*===----------------------------------------------------------------------===*
+ * torch
+ *===----------------------------------------------------------------------===*/
+
+/* The table of torch's tensors, of a version that is known here; or null. */
+static const fa3_exchange *find_exchange(PyObject *tensor) {
+  PyObject *capsule =
+      PyObject_GetAttrString(tensor, "__dlpack_c_exchange_api__");
+  const fa3_exchange *made =
+      capsule ? PyCapsule_GetPointer(capsule, FA3_DL_CAPSULE) : NULL;
+  /* It stays as long as the process. */
+  Py_XDECREF(capsule);
+  PyErr_Clear();
+  while (made && made->major > FA3_DL_MAJOR)
+    made = made->previous;
+  if (made && (made->major != FA3_DL_MAJOR || !made->tensor_from_object))
+    return NULL;
+  return made;
+}
+
+/* use(torch, otherwise): whether its tensors can be read. */
+static PyObject *native_use(PyObject *module, PyObject *args) {
+  native_state *state = PyModule_GetState(module);
+  PyObject *torch, *otherwise;
+  if (!PyArg_ParseTuple(args, "OO", &torch, &otherwise))
+    return NULL;
+  if (state->exchange)
+    Py_RETURN_TRUE;
+  Py_INCREF(otherwise);
+  Py_XDECREF(state->otherwise);
+  state->otherwise = otherwise;
+  PyObject *nn = PyObject_GetAttrString(torch, "nn");
+  if (nn)
+    state->parameter = PyObject_GetAttrString(nn, "Parameter");
+  Py_XDECREF(nn);
+  state->tensor = PyObject_GetAttrString(torch, "Tensor");
+  state->torch_c = PyObject_GetAttrString(torch, "_C");
+  state->cuda = PyObject_GetAttrString(torch, "cuda");
+  if (state->tensor)
+    state->is_negative = PyObject_GetAttrString(state->tensor, "is_neg");
+  if (!state->parameter || !state->is_negative || !state->torch_c ||
+      !state->cuda)
+    return NULL;
+  state->exchange = find_exchange(state->tensor);
+  return PyBool_FromLong(state->exchange != NULL);
+}
+
+/*===----------------------------------------------------------------------===*
+ * The module
+ *===----------------------------------------------------------------------===*/
+
+static int native_exec(PyObject *module) {
+  native_state *state = PyModule_GetState(module);
+  memset(state, 0, sizeof(*state));
+  state->get_device = PyUnicode_InternFromString("_cuda_getDevice");
+  state->get_stream = PyUnicode_InternFromString("_cuda_getCurrentRawStream");
+  state->device = PyUnicode_InternFromString("device");
+  state->data_ptr = PyUnicode_InternFromString("data_ptr");
+  state->launch_type =
+      PyType_FromModuleAndSpec(module, &native_launch_spec, NULL);
+  if (!state->get_device || !state->get_stream || !state->device ||
+      !state->data_ptr || !state->launch_type)
+    return -1;
+  if (PyModule_AddIntConstant(module, "MOST_MADE", NATIVE_MOST_MADE) != 0)
+    return -1;
+  return PyModule_AddType(module, (PyTypeObject *)state->launch_type);
+}
+
+static void native_free(void *module) {
+  native_state *state = PyModule_GetState(module);
+  PyObject **all[] = {
+      &state->tensor,      &state->otherwise,  &state->parameter,
+      &state->is_negative, &state->torch_c,    &state->cuda,
+      &state->get_device,  &state->get_stream, &state->device,
+      &state->data_ptr,    &state->launch_type};
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); ++i)
+    Py_CLEAR(*all[i]);
+}
+
+static PyMethodDef native_methods[] = {
+    {"use", native_use, METH_VARARGS,
+     "use(torch, otherwise): whether its tensors can be read."},
+    {"describe", (PyCFunction)(void (*)(void))native_describe, METH_FASTCALL,
+     "describe(*tensors): all of tensors but their memory, as bytes."},
+    {NULL, NULL, 0, NULL}};
+
+static PyModuleDef_Slot native_slots[] = {{Py_mod_exec, native_exec},
+                                          {0, NULL}};
+
+static struct PyModuleDef native_module = {
+    PyModuleDef_HEAD_INIT,
+    "fa3_native",
+    "Repeated calls of fa3 without Python.",
+    sizeof(native_state),
+    native_methods,
+    native_slots,
+    NULL,
+    NULL,
+    native_free};
+
+PyMODINIT_FUNC PyInit_fa3_native(void) {
+  return PyModuleDef_Init(&native_module);
+}

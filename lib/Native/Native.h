@@ -1,0 +1,48 @@
+/*===- Native.h - what repeated calls need no Python for ----------*- C -*-===*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Private: an extension module of CPython's stable interface. It reads tensors
+ * of torch by DLPack's exchange table (torch 2.10), so that one binary serves
+ * all versions of both. It links neither; who launches is told by an address.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef FA3_LIB_NATIVE_NATIVE_H
+#define FA3_LIB_NATIVE_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdint.h>
+
+#include "Exchange.h"
+
+/* What a module knows once it was told of torch. */
+typedef struct {
+  const fa3_exchange *exchange;
+  PyObject *tensor, *parameter; /* the types */
+  PyObject *is_negative;        /* torch.Tensor.is_neg */
+  PyObject *otherwise;          /* describes what is not read here */
+  PyObject *torch_c, *cuda;     /* torch._C, torch.cuda */
+  PyObject *get_device, *get_stream, *device, *data_ptr; /* names */
+  PyObject *launch_type;
+} native_state;
+
+/* Fills `tensor` with what lies behind an object. Returns 0 if that is a plain
+ * tensor of torch, else -1, without an exception. */
+int native_read(const native_state *state, PyObject *object,
+                fa3_dl_tensor *tensor);
+
+/* The address of the first element of any tensor; -1 with an exception. */
+int native_address(const native_state *state, PyObject *object, void **address);
+
+/* describe(*tensors): bytes that are equal where tensors differ in nothing but
+ * their memory; what `otherwise` gives where one is no plain tensor. */
+PyObject *native_describe(PyObject *module, PyObject *const *given,
+                          Py_ssize_t count);
+
+/* What one Launch makes for each call. */
+enum { NATIVE_MOST_MADE = 8 };
+
+extern PyType_Spec native_launch_spec;
+
+#endif /* FA3_LIB_NATIVE_NATIVE_H */

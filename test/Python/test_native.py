@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fa3_native: what it says of tensors beside what Python says of them, and launches of
+both on the fake driver."""
+
+import contextlib
+import gc
+import itertools
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import support
+
+import fa3
+from fa3 import native
+
+if support.HAS_TORCH:
+    import torch
+
+    from fa3 import flash_attn_interface, gradients, packed, serving
+    from fa3._runtime import runtime
+
+IN_C = support.HAS_TORCH and native.module() is not None
+needs_native = unittest.skipUnless(IN_C, "needs fa3_native and torch 2.10")
+
+
+def samples():
+    q = torch.randn(2, 4, 6, 8)
+    return [
+        None, q, q.clone(), q.half(), q.bfloat16(), q[:1], q.transpose(1, 2), q[..., ::2],
+        q.to(torch.float8_e4m3fn), q.to(torch.float8_e5m2), q.int(), q.bool(), q.byte(),
+        torch._neg_view(q), torch.nn.Parameter(q), q.clone().requires_grad_(),
+        torch.tensor(1.0), torch.tensor(2.0), torch.empty(0, 3), torch.empty(0, 4), q[:0],
+    ]  # fmt: skip
+
+
+@support.needs_torch
+@needs_native
+class FormTest(unittest.TestCase):
+    def test_as_python_says(self):
+        module = native.module()
+        for a, b in itertools.product(samples(), repeat=2):
+            with self.subTest(a=native.described(a), b=native.described(b)):
+                same = native.described(a) == native.described(b)
+                self.assertEqual(module.describe(a) == module.describe(b), same)
+                self.assertIsInstance(module.describe(a, b), bytes)
+
+    def test_several(self):
+        q, k = torch.randn(2, 3), torch.randn(3, 2)
+        describe = native.module().describe
+        self.assertNotEqual(describe(q, k), describe(k, q))
+        self.assertNotEqual(describe(q, None), describe(None, q))
+        self.assertNotEqual(describe(q), describe(q, None))
+        self.assertEqual(describe(), b"")
+
+    def test_what_is_not_read_in_c(self):
+        """Has the form that Python gives."""
+
+        class Own(torch.Tensor):
+            pass
+
+        kept = []
+        torch.func.grad(lambda x: (kept.append(x), x.sum())[1])(torch.randn(3))
+        many = torch.zeros((1,) * 12)
+        for one in (torch.zeros(3).as_subclass(Own), torch.zeros(3, device="meta"), *kept, many):
+            self.assertEqual(native.module().describe(one), native.described(one))
+        for one in (1.0, "q", [torch.zeros(2)]):
+            self.assertIsNone(native.module().describe(torch.zeros(2), one))
+        hundred = [torch.zeros(1, 1, 1, 1)] * 100
+        self.assertEqual(native.module().describe(*hundred), native.described(*hundred))
+
+
+@support.needs_torch
+@support.needs_compiler
+@support.needs_driver
+class LaunchTest(unittest.TestCase):
+    def setUp(self):
+        self.fake = support.fake_driver()
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        self.devices = []
+
+        @contextlib.contextmanager
+        def device(number):
+            self.devices.append(number)
+            yield
+
+        for one in (
+            mock.patch.object(serving, "_sms", lambda _: 132),
+            mock.patch.object(torch.cuda, "device", device), support.fake_gpu(),
+        ):  # fmt: skip
+            stack.enter_context(one)
+        self.clear()
+        self.addCleanup(self.clear)
+        self.q = torch.randn(1, 4, 64, 64).to(torch.bfloat16)
+
+    def clear(self):
+        from fa3 import request
+
+        for one in (request.plans, gradients._plans, serving._plans, serving._ready,
+                    packed._plans):  # fmt: skip
+            one.clear()
+
+    def launches(self, call):
+        """What was launched, but for addresses."""
+        before = self.fake.fakeCudaNumLaunches()
+        call()
+        made = []
+        for n in range(before, self.fake.fakeCudaNumLaunches()):
+            one = self.fake.fakeCudaLaunch(n).contents
+            made.append((
+                one.kernel, tuple(one.grid), tuple(one.block), one.smem, one.cluster,
+                one.early, one.num_params, one.stream,
+            ))  # fmt: skip
+        return made
+
+    def calls(self):
+        q = self.q
+        grads = [q.clone().requires_grad_() for _ in range(3)]
+        rows = torch.randn(128, 4, 64).to(torch.bfloat16)
+        more = [rows.clone().requires_grad_() for _ in range(3)]
+        starts = torch.tensor([0, 64, 128], dtype=torch.int32)
+        one, cache, values = (torch.randn(2, n, 4, 64).to(torch.bfloat16) for n in (1, 8192, 8192))
+        new, used = one.clone(), torch.full((2,), 100, dtype=torch.int32)
+        table = torch.randn(64)
+        run, door = fa3.attention, flash_attn_interface
+        return {
+            "plain": lambda: run(q, q, q, causal=True),
+            "lse": lambda: run(q, q, q, return_lse=True, scale=0.5),
+            "mod": lambda: run(q, q, q, score_mod=lambda s, b, h, i, j: s + table[j] * 2.5),
+            "out": lambda: run(q, q, q, out=torch.empty_like(q)),
+            "gradients": lambda: run(*grads, causal=True).sum().backward(),
+            "packed": lambda: door.flash_attn_varlen_func(
+                *more, starts, starts, 64, 64, causal=True
+            ).sum().backward(),
+            "splits": lambda: door.flash_attn_with_kvcache(
+                one, cache, values, new, new, cache_seqlens=used, return_softmax_lse=True
+            ),
+        }  # fmt: skip
+
+    @needs_native
+    def test_as_python_launches(self):
+        for name, call in self.calls().items():
+            made = []
+            for in_c in (True, False):
+                with contextlib.ExitStack() as stack:
+                    if not in_c:
+                        stack.enter_context(mock.patch.object(native, "module", lambda: None))
+                        stack.enter_context(mock.patch.object(native, "form", native.described))
+                    self.clear()
+                    made.append([self.launches(call) for _ in range(3)])
+            with self.subTest(name):
+                self.assertEqual(made[0], made[1])
+                self.assertTrue(made[0][0])
+
+    def test_another_device(self):
+        """Current is another device than that of the tensors."""
+        call = lambda: fa3.attention(self.q, self.q, self.q)  # noqa: E731
+        call()
+        self.devices.clear()
+        with mock.patch.object(torch._C, "_cuda_getDevice", lambda: 1):
+            self.assertEqual(len(self.launches(call)), 1)
+        self.assertEqual(self.devices, [0])
+
+    def test_errors(self):
+        call = lambda q: fa3.attention(q, self.q, self.q)  # noqa: E731
+        call(self.q)
+        memory = torch.zeros(self.q.numel() + 1, dtype=torch.bfloat16)[1:]
+        for _ in range(2):
+            with self.assertRaisesRegex(fa3.ArgumentError, "is not a multiple of 16"):
+                call(memory.view(self.q.shape))
+        (launcher,) = {one.launcher for one in _calls()}
+        with self.assertRaises(TypeError):
+            launcher.run(self.q)
+        with self.assertRaises(TypeError):
+            launcher.run(self.q, self.q, self.q, "scale")
+        with self.assertRaises(AttributeError):
+            launcher.run(self.q, self.q, 3, 0.125)
+        self.assertEqual(len(self.launches(lambda: call(self.q))), 1)
+
+    def test_error_of_the_driver(self):
+        call = lambda: fa3.attention(self.q, self.q, self.q)  # noqa: E731
+        call()
+        self.fake.fakeCudaFail(b"cuLaunchKernel", 1, 719)
+        with self.assertRaises(runtime.Error) as caught:
+            call()
+        self.assertEqual((caught.exception.code, caught.exception.driver_code), ("kernel", 719))
+        self.assertEqual(len(self.launches(call)), 1)
+
+    def test_nothing_is_held(self):
+        for _ in range(3):
+            fa3.attention(self.q, self.q, self.q, return_lse=True)
+        gc.collect()
+        count, tensors = sys.getrefcount(self.q), _count()
+        for _ in range(50):
+            o, lse = fa3.attention(self.q, self.q, self.q, return_lse=True)
+            with contextlib.suppress(fa3.ArgumentError):
+                fa3.attention(self.q, self.q, self.q, return_lse=True, scale=-1.0)
+        self.assertEqual(sys.getrefcount(o), 2)
+        del o, lse
+        gc.collect()
+        self.assertEqual((sys.getrefcount(self.q), _count()), (count, tensors))
+
+
+def _calls():
+    from fa3 import request
+
+    return request.plans.values()
+
+
+def _count():
+    return sum(1 for one in gc.get_objects() if type(one) is torch.Tensor)
+
+
+class OffTest(unittest.TestCase):
+    def run_python(self, code, **named):
+        made = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONPATH": str(support.ROOT / "python"), **named},
+        )  # fmt: skip
+        return made.stdout.strip()
+
+    def test_switched_off(self):
+        say = "import fa3.native as n; print(n.report(), n.module())"
+        said = self.run_python(say, FA3_NATIVE="0")
+        self.assertEqual(said, "in Python: switched off by FA3_NATIVE=0 None")
+
+    def test_no_module(self):
+        """What cannot be loaded is said, and nothing else changes."""
+        with tempfile.TemporaryDirectory() as made:
+            folder = pathlib.Path(made)
+            for name in (native.NAME, "libfa3_runtime.so"):
+                (folder / name).write_bytes(b"nothing")
+            say = "import fa3.native as n; print(n.report()); import fa3"
+            said = self.run_python(say, FA3_RUNTIME_LIBRARY=str(folder / "libfa3_runtime.so"))
+        self.assertRegex(said, f"in Python: .*{native.NAME}")
+
+
+if __name__ == "__main__":
+    unittest.main()
