@@ -183,6 +183,58 @@ FA3_API fa3_outcome fa3_lower(const char *text, size_t length,
                               fa3_result **result);
 
 /*===----------------------------------------------------------------------===*
+ * Predicting
+ *===----------------------------------------------------------------------===*/
+
+/* Sizes that a text leaves to the run. Zero means the default. Set `size` to
+ * sizeof(fa3_sizes). */
+typedef struct fa3_sizes {
+  size_t size;
+  int64_t batch;           /* 1 */
+  int64_t heads;           /* of queries; 1 */
+  int64_t queries;         /* 4096 */
+  int64_t keys;            /* as many as queries */
+  int64_t multiprocessors; /* of the device; 132 */
+} fa3_sizes;
+
+/* What a function of attention will be, and how long a launch takes by the cost
+ * model (docs/Tuning.md). */
+typedef struct fa3_prediction {
+  const char *function; /* as in fa3_function */
+  /* What attention-to-tile decides, a line for each decision; of gradients
+   * behind that of a forward. */
+  const char *plan;
+  /* Rows and keys of a tile of the forward; 0 without one. */
+  int64_t rows, keys;
+  /* Whether the model knows this kind of attention: one forward, full, causal
+   * or with a window, with at most one softcap, ALiBi or bias. What follows is
+   * 0 otherwise. */
+  int32_t is_known;
+  /* Cycles from the launch to the end of the last multiprocessor, of the clock
+   * that these run at; the share of it that the tensor core works on what the
+   * mask shows. */
+  double cycles, efficiency;
+  /* Tiles of the launch, and their steps: a block of keys each. */
+  int64_t tiles, steps;
+  /* Cycles of a step, and what it needs of the tensor core, exponentials, issue
+   * slots and shared memory (8 bits), which overlap, and time that nothing
+   * fills; cycles of a tile beside its steps. */
+  double step, tensor, exponentials, issue, shared, exposed, start;
+} fa3_prediction;
+
+/* Predicts all attention of a module or program, of which it compiles nothing:
+ * fa3_result_prediction. The options are those of fa3_compile_program; `sizes`
+ * may be null. */
+FA3_API fa3_outcome fa3_predict(const char *text, size_t length,
+                                const fa3_options *options,
+                                const fa3_sizes *sizes, fa3_result **result);
+
+FA3_API size_t fa3_result_num_predictions(const fa3_result *result);
+/* Fills *prediction and returns 1; returns 0 if there is no such prediction. */
+FA3_API int fa3_result_prediction(const fa3_result *result, size_t index,
+                                  fa3_prediction *prediction);
+
+/*===----------------------------------------------------------------------===*
  * Running on the CPU
  *===----------------------------------------------------------------------===*/
 

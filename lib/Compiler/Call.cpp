@@ -137,6 +137,7 @@ fa3_outcome Call::end(fa3_outcome outcome, fa3_result **destination) {
   if (outcome) {
     result->ptx = result->manifest = result->cubin = result->ir = std::nullopt;
     result->functions.clear();
+    result->predictions.clear();
   }
   result->finish();
   // Diagnostics of the teardown have no result to go to.

@@ -37,25 +37,8 @@ static std::string getPath(func::FuncOp function, ModuleOp program) {
   return path;
 }
 
-/// Lowers a copy of `function` and adds its code to the result.
-static fa3_outcome compileFunction(Call &call, func::FuncOp function) {
-  OwningOpRef<ModuleOp> apart = ModuleOp::create(function.getLoc());
-  Operation *copy = function->clone();
-  // A function that only a program calls is the one of its module here.
-  SymbolTable::setSymbolVisibility(copy, SymbolTable::Visibility::Public);
-  apart->push_back(copy);
-  if (fa3_outcome outcome = call.lower(*apart, "nvvm"))
-    return outcome;
-  FailureOr<fa3_result::Function> made =
-      translate(call, *apart, function.getName());
-  if (failed(made))
-    return FA3_FAILED;
-  made->name = getPath(function, call.getModule());
-  call.getResult().functions.push_back(std::move(*made));
-  return FA3_DONE;
-}
-
-static fa3_outcome compileProgram(Call &call) {
+fa3_outcome fa3::compiler::forEachFunction(
+    Call &call, llvm::function_ref<fa3_outcome(ModuleOp, std::string)> each) {
   const Options &options = call.getOptions();
   if (!options.passPipeline.empty() || !options.function.empty())
     return call.refuse("a program takes neither pass_pipeline nor function");
@@ -69,14 +52,43 @@ static fa3_outcome compileProgram(Call &call) {
     program.emitError("expects attention in the program, found none");
     return FA3_FAILED;
   }
-  for (func::FuncOp function : functions)
-    if (fa3_outcome outcome = compileFunction(call, function))
+  for (func::FuncOp function : functions) {
+    OwningOpRef<ModuleOp> apart = ModuleOp::create(function.getLoc());
+    Operation *copy = function->clone();
+    // A function that only a program calls is the one of its module here.
+    SymbolTable::setSymbolVisibility(copy, SymbolTable::Visibility::Public);
+    apart->push_back(copy);
+    if (fa3_outcome outcome = each(*apart, getPath(function, program)))
       return outcome;
+  }
+  return FA3_DONE;
+}
+
+/// Lowers a function and adds its code to the result.
+static fa3_outcome compileFunction(Call &call, ModuleOp apart,
+                                   std::string name) {
+  std::string symbol = (*apart.getOps<func::FuncOp>().begin()).getName().str();
+  if (fa3_outcome outcome = call.lower(apart, "nvvm"))
+    return outcome;
+  FailureOr<fa3_result::Function> made = translate(call, apart, symbol);
+  if (failed(made))
+    return FA3_FAILED;
+  made->name = std::move(name);
+  call.getResult().functions.push_back(std::move(*made));
+  return FA3_DONE;
+}
+
+static fa3_outcome compileProgram(Call &call) {
+  if (fa3_outcome outcome =
+          forEachFunction(call, [&](ModuleOp apart, std::string name) {
+            return compileFunction(call, apart, std::move(name));
+          }))
+    return outcome;
   OpPrintingFlags flags;
-  flags.printGenericOpForm(options.foreign);
+  flags.printGenericOpForm(call.getOptions().foreign);
   std::string text;
   llvm::raw_string_ostream os(text);
-  program.print(os, flags);
+  call.getModule().print(os, flags);
   call.getResult().ir = std::move(text);
   return FA3_DONE;
 }

@@ -113,6 +113,20 @@ int fa3_result_function(const fa3_result *result, size_t index,
   return 1;
 }
 
+size_t fa3_result_num_predictions(const fa3_result *result) {
+  return result->predictions.size();
+}
+int fa3_result_prediction(const fa3_result *result, size_t index,
+                          fa3_prediction *prediction) {
+  if (index >= result->predictions.size())
+    return 0;
+  const fa3_result::Prediction &made = result->predictions[index];
+  *prediction = made.numbers;
+  prediction->function = made.function.c_str();
+  prediction->plan = made.plan.c_str();
+  return 1;
+}
+
 size_t fa3_result_num_diagnostics(const fa3_result *result) {
   return result->diagnostics.size();
 }

@@ -14,6 +14,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,8 +40,15 @@ struct fa3_result {
     std::optional<std::string> cubin;
   };
 
+  /// Of one function; strings of `numbers` are these.
+  struct Prediction {
+    std::string function, plan;
+    fa3_prediction numbers;
+  };
+
   std::optional<std::string> ptx, manifest, cubin, ir;
   std::vector<Function> functions;
+  std::vector<Prediction> predictions;
   std::vector<Diagnostic> diagnostics;
   std::string text;
   std::vector<fa3::KernelUsage> kernels;
@@ -106,6 +114,13 @@ private:
 /// the kernels goes into the result of the call.
 mlir::FailureOr<fa3_result::Function>
 translate(Call &call, mlir::ModuleOp module, llvm::StringRef function);
+
+/// Makes functions of the attention of a program, and gives each to `each`:
+/// alone in a module, with the name that it has in results. Ends with the first
+/// outcome that is none of success.
+fa3_outcome forEachFunction(
+    Call &call,
+    llvm::function_ref<fa3_outcome(mlir::ModuleOp, std::string)> each);
 
 } // namespace fa3::compiler
 

@@ -73,6 +73,38 @@ static std::optional<ProblemClass> classifyForward(attention::ForwardOp op) {
   return problem;
 }
 
+/// Keys between the ends of a window; a causal mask is an end, too.
+static std::optional<int64_t> getWindow(attention::ForwardOp op) {
+  std::optional<int64_t> left, right;
+  auto narrow = [](std::optional<int64_t> &end, std::optional<int64_t> other) {
+    if (other && (!end || *other < *end))
+      end = other;
+  };
+  if (ArrayAttr mods = op.getModsAttr())
+    for (Attribute mod : mods) {
+      if (auto window = dyn_cast<attention::WindowAttr>(mod)) {
+        narrow(left, window.getLeft());
+        narrow(right, window.getRight());
+      } else if (isa<attention::CausalAttr>(mod)) {
+        narrow(right, 0);
+      }
+    }
+  return left && right ? std::optional<int64_t>(*left + *right + 1)
+                       : std::nullopt;
+}
+
+KnownExtents fa3::tuning::getKnownExtents(attention::ForwardOp op) {
+  auto get = [](Value array, int64_t axis) -> std::optional<int64_t> {
+    auto type = cast<RankedTensorType>(array.getType());
+    return type.isDynamicDim(axis)
+               ? std::nullopt
+               : std::optional<int64_t>(type.getDimSize(axis));
+  };
+  int64_t row = op.getSequenceAxisOf(op.getQ());
+  return {get(op.getQ(), 0), get(op.getQ(), op.getHeadAxisOf(op.getQ())),
+          get(op.getQ(), row), get(op.getK(), row), getWindow(op)};
+}
+
 std::optional<ProblemClass> fa3::tuning::classify(ModuleOp module) {
   std::optional<ProblemClass> result;
   bool isUniform = true;

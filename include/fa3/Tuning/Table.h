@@ -11,11 +11,16 @@
 
 #include "fa3/Tuning/CostModel.h"
 #include "mlir/Support/LLVM.h"
+#include <optional>
 
 namespace mlir {
 class MLIRContext;
 class ModuleOp;
 } // namespace mlir
+
+namespace fa3::attention {
+class ForwardOp;
+} // namespace fa3::attention
 
 namespace fa3::tuning {
 
@@ -41,6 +46,15 @@ int64_t getLengthClass(int64_t keys);
 /// The class of the attention in a module. Nothing if there is none, if there
 /// are several that differ, or if its mask or score code has no class.
 std::optional<ProblemClass> classify(mlir::ModuleOp module);
+
+/// Extents that a text says of an attention.forward; nothing where only the
+/// host knows.
+struct KnownExtents {
+  std::optional<int64_t> batch, heads, queries, keys;
+  /// Keys that a row sees by a window.
+  std::optional<int64_t> window;
+};
+KnownExtents getKnownExtents(attention::ForwardOp op);
 
 struct Entry {
   ProblemClass problem;

@@ -67,8 +67,9 @@ struct CommandLine {
       cl::desc("Heads of all batches (default: by --hidden, --tokens "
                "or the module)"),
       cl::init(0)};
-  cl::opt<int64_t> window{"window", cl::desc("Keys that a window shows"),
-                          cl::init(1024)};
+  cl::opt<int64_t> window{
+      "window", cl::desc("Keys that a window shows that does not say it"),
+      cl::init(1024)};
   cl::opt<int64_t> sms{"sms", cl::desc("Multiprocessors of the device"),
                        cl::init(132)};
   cl::opt<int64_t> count{"count", cl::desc("Points per problem"), cl::init(10)};
@@ -278,24 +279,20 @@ static Problem getProblem(ModuleOp module, const ProblemClass &found,
   problem.dv = found.dv;
   problem.mask = found.mask;
   problem.score = found.score;
-  problem.window = line.window;
   problem.sms = line.sms;
   int64_t heads = 1;
   module.walk([&](attention::ForwardOp op) {
+    KnownExtents known = getKnownExtents(op);
     problem.transposedV = op.getTransposedV();
-    auto getExtent = [&](Value array, int64_t axis, int64_t otherwise) {
-      auto type = cast<RankedTensorType>(array.getType());
-      return type.isDynamicDim(axis) ? otherwise : type.getDimSize(axis);
-    };
-    int64_t axis = op.getSequenceAxisOf(op.getQ());
     int64_t length = line.lengths.empty() ? 4096 : line.lengths.front();
-    problem.queries = getExtent(op.getQ(), axis, length);
-    problem.knowsQueries = !op.getQ().getType().isDynamicDim(axis);
-    problem.keys = getExtent(op.getK(), axis, problem.queries);
+    problem.queries = known.queries.value_or(length);
+    problem.knowsQueries = known.queries.has_value();
+    problem.keys = known.keys.value_or(problem.queries);
+    problem.window = known.window.value_or(line.window);
     int64_t batch = std::max<int64_t>(line.tokens / problem.queries, 1);
-    heads = getExtent(op.getQ(), op.getHeadAxisOf(op.getQ()),
-                      std::max<int64_t>(line.hidden / problem.d, 1)) *
-            getExtent(op.getQ(), 0, batch);
+    heads =
+        known.heads.value_or(std::max<int64_t>(line.hidden / problem.d, 1)) *
+        known.batch.value_or(batch);
   });
   problem.heads = line.heads ? int64_t(line.heads) : heads;
   return problem;
