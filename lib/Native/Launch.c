@@ -236,7 +236,7 @@ static PyObject *run_there(launch_object *self, const native_state *state,
   return result;
 }
 
-static PyObject *launch_run(PyObject *object, PyObject *const *values,
+PyObject *native_launch_run(PyObject *object, PyObject *const *values,
                             Py_ssize_t count) {
   launch_object *self = (launch_object *)object;
   const native_state *state = PyType_GetModuleState(Py_TYPE(object));
@@ -400,7 +400,7 @@ static void launch_dealloc(PyObject *object) {
 }
 
 static PyMethodDef launch_methods[] = {
-    {"run", (PyCFunction)(void (*)(void))launch_run, METH_FASTCALL,
+    {"run", (PyCFunction)(void (*)(void))native_launch_run, METH_FASTCALL,
      "run(*values): launches; what was made for it."},
     {NULL, NULL, 0, NULL}};
 

@@ -4,6 +4,7 @@
 
 #include "Native.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /*===----------------------------------------------------------------------===*
@@ -57,37 +58,62 @@ static PyObject *native_use(PyObject *module, PyObject *args) {
  * The module
  *===----------------------------------------------------------------------===*/
 
+/* Words that are looked up in each call. */
+static const struct {
+  size_t offset;
+  const char *name;
+} names[] = {{offsetof(native_state, get_device), "_cuda_getDevice"},
+             {offsetof(native_state, get_stream), "_cuda_getCurrentRawStream"},
+             {offsetof(native_state, device), "device"},
+             {offsetof(native_state, data_ptr), "data_ptr"},
+             {offsetof(native_state, asked), "asked"},
+             {offsetof(native_state, saved), "saved_tensors"},
+             {offsetof(native_state, known), "known"},
+             {offsetof(native_state, behind), "behind"},
+             {offsetof(native_state, width), "width"},
+             {offsetof(native_state, forward_class), "_forward_cls"},
+             {offsetof(native_state, backward), "backward"},
+             {offsetof(native_state, count), "count"},
+             {offsetof(native_state, requires_grad), "requires_grad"}};
+enum { NUM_NAMES = sizeof(names) / sizeof(names[0]) };
+
 static int native_exec(PyObject *module) {
   native_state *state = PyModule_GetState(module);
   memset(state, 0, sizeof(*state));
-  state->get_device = PyUnicode_InternFromString("_cuda_getDevice");
-  state->get_stream = PyUnicode_InternFromString("_cuda_getCurrentRawStream");
-  state->device = PyUnicode_InternFromString("device");
-  state->data_ptr = PyUnicode_InternFromString("data_ptr");
+  for (size_t i = 0; i < NUM_NAMES; ++i) {
+    PyObject **place = (PyObject **)((char *)state + names[i].offset);
+    if (!(*place = PyUnicode_InternFromString(names[i].name)))
+      return -1;
+  }
   state->launch_type =
       PyType_FromModuleAndSpec(module, &native_launch_spec, NULL);
-  if (!state->get_device || !state->get_stream || !state->device ||
-      !state->data_ptr || !state->launch_type)
+  state->node_type = PyType_FromModuleAndSpec(module, &native_node_spec, NULL);
+  if (!state->launch_type || !state->node_type ||
+      PyModule_AddIntConstant(module, "MOST_MADE", NATIVE_MOST_MADE) != 0 ||
+      PyModule_AddType(module, (PyTypeObject *)state->launch_type) != 0)
     return -1;
-  if (PyModule_AddIntConstant(module, "MOST_MADE", NATIVE_MOST_MADE) != 0)
-    return -1;
-  return PyModule_AddType(module, (PyTypeObject *)state->launch_type);
+  return PyModule_AddType(module, (PyTypeObject *)state->node_type);
 }
 
 static void native_free(void *module) {
   native_state *state = PyModule_GetState(module);
-  PyObject **all[] = {
-      &state->tensor,      &state->otherwise,  &state->parameter,
-      &state->is_negative, &state->torch_c,    &state->cuda,
-      &state->get_device,  &state->get_stream, &state->device,
-      &state->data_ptr,    &state->launch_type};
+  PyObject **all[] = {&state->tensor,      &state->parameter,
+                      &state->is_negative, &state->otherwise,
+                      &state->torch_c,     &state->cuda,
+                      &state->launch_type, &state->node_type,
+                      &state->asks,        &state->states};
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); ++i)
     Py_CLEAR(*all[i]);
+  for (size_t i = 0; i < NUM_NAMES; ++i)
+    Py_CLEAR(*(PyObject **)((char *)state + names[i].offset));
 }
 
 static PyMethodDef native_methods[] = {
     {"use", native_use, METH_VARARGS,
      "use(torch, otherwise): whether its tensors can be read."},
+    {"identify", (PyCFunction)(void (*)(void))native_identify, METH_FASTCALL,
+     "identify(*values): a key of a call without gradients, or None."},
+    {"watch", native_watch, METH_VARARGS, "watch(asks, states)"},
     {"describe", (PyCFunction)(void (*)(void))native_describe, METH_FASTCALL,
      "describe(*tensors): all of tensors but their memory, as bytes."},
     {NULL, NULL, 0, NULL}};

@@ -24,7 +24,10 @@ typedef struct {
   PyObject *otherwise;          /* describes what is not read here */
   PyObject *torch_c, *cuda;     /* torch._C, torch.cuda */
   PyObject *get_device, *get_stream, *device, *data_ptr; /* names */
-  PyObject *launch_type;
+  PyObject *launch_type, *node_type;
+  PyObject *asks, *states; /* Node.c */
+  PyObject *asked, *saved, *known, *behind, *width, *forward_class, *backward,
+      *count, *requires_grad;
 } native_state;
 
 /* Fills `tensor` with what lies behind an object. Returns 0 if that is a plain
@@ -35,14 +38,31 @@ int native_read(const native_state *state, PyObject *object,
 /* The address of the first element of any tensor; -1 with an exception. */
 int native_address(const native_state *state, PyObject *object, void **address);
 
-/* describe(*tensors): bytes that are equal where tensors differ in nothing but
- * their memory; what `otherwise` gives where one is no plain tensor. */
+/* Bytes that are equal where tensors, or None, differ in nothing but their
+ * memory; null, without an exception, where one is no plain tensor. */
+PyObject *native_form(const native_state *state, PyObject *const *given,
+                      Py_ssize_t count);
+
+/* describe(*tensors): the form, or what `otherwise` gives. */
 PyObject *native_describe(PyObject *module, PyObject *const *given,
                           Py_ssize_t count);
+
+/* identify(*values): bytes that are equal where a call with these values is but
+ * for memory; None where one is neither a plain tensor without a gradient nor a
+ * number of Python's, None, or a tuple of numbers. */
+PyObject *native_identify(PyObject *module, PyObject *const *given,
+                          Py_ssize_t count);
+
+/* run() of a Launch. */
+PyObject *native_launch_run(PyObject *launch, PyObject *const *values,
+                            Py_ssize_t count);
+
+/* watch(asks, states): who is asked whether somebody looks on. */
+PyObject *native_watch(PyObject *module, PyObject *args);
 
 /* What one Launch makes for each call. */
 enum { NATIVE_MOST_MADE = 8 };
 
-extern PyType_Spec native_launch_spec;
+extern PyType_Spec native_launch_spec, native_node_spec;
 
 #endif /* FA3_LIB_NATIVE_NATIVE_H */

@@ -91,21 +91,112 @@ static PyObject *describe_otherwise(const native_state *state,
   return made;
 }
 
-PyObject *native_describe(PyObject *module, PyObject *const *given,
-                          Py_ssize_t count) {
-  const native_state *state = PyModule_GetState(module);
+/* Appends what a value is, if it is no tensor: nothing, a number, a tuple of
+ * these. Returns the number of words, or 0. */
+static size_t append_value(PyObject *value, uint64_t *words, size_t room) {
+  PyTypeObject *type = Py_TYPE(value);
+  if (room < 2)
+    return 0;
+  words[1] = 0;
+  if (value == Py_None) {
+    words[0] = 0;
+    return 1;
+  }
+  if (value == Py_True || value == Py_False) {
+    words[0] = 2 + ((uint64_t)(value == Py_True) << 8);
+    return 1;
+  }
+  if (type == &PyLong_Type) {
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    words[0] = 3;
+    words[1] = (uint64_t)number;
+    return overflow ? 0 : 2;
+  }
+  if (type == &PyFloat_Type) {
+    double number = PyFloat_AsDouble(value);
+    words[0] = 4;
+    memcpy(words + 1, &number, sizeof(number));
+    return 2;
+  }
+  if (type != &PyTuple_Type)
+    return 0;
+  Py_ssize_t count = PyTuple_Size(value);
+  words[0] = 5 + ((uint64_t)count << 8);
+  size_t used = 1;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject *item = PyTuple_GetItem(value, i);
+    size_t added = Py_TYPE(item) == &PyTuple_Type
+                       ? 0
+                       : append_value(item, words + used, room - used);
+    if (!added)
+      return 0;
+    used += added;
+  }
+  return used;
+}
+
+/* All of given values, tensors and, with `numbers`, others. */
+static PyObject *form_of(const native_state *state, PyObject *const *given,
+                         Py_ssize_t count, int numbers) {
   uint64_t words[MAX_WORDS];
   size_t used = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     size_t added = 0;
-    if (given[i] != Py_None)
-      added = append(state, given[i], words + used, MAX_WORDS - used);
-    else if (used < MAX_WORDS)
-      words[used] = 0, added = 1;
+    if (numbers || given[i] == Py_None)
+      added = append_value(given[i], words + used, MAX_WORDS - used);
     if (!added)
-      return describe_otherwise(state, given, count);
+      added = append(state, given[i], words + used, MAX_WORDS - used);
+    if (!added)
+      return NULL;
     used += added;
   }
   return PyBytes_FromStringAndSize((const char *)words,
                                    (Py_ssize_t)(used * sizeof(*words)));
+}
+
+PyObject *native_form(const native_state *state, PyObject *const *given,
+                      Py_ssize_t count) {
+  return form_of(state, given, count, 0);
+}
+
+/* Whether a tensor requires a gradient; -1 with an exception. */
+static int requires_grad(const native_state *state, PyObject *object) {
+  if (!is_plain(state, object))
+    return 0;
+  PyObject *answer = PyObject_GetAttr(object, state->requires_grad);
+  if (!answer)
+    return -1;
+  int made = answer == Py_True;
+  Py_DECREF(answer);
+  return made;
+}
+
+PyObject *native_identify(PyObject *module, PyObject *const *given,
+                          Py_ssize_t count) {
+  const native_state *state = PyModule_GetState(module);
+  PyObject *made = form_of(state, given, count, 1);
+  if (!made && PyErr_Occurred())
+    return NULL;
+  if (!made)
+    Py_RETURN_NONE;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    int required = requires_grad(state, given[i]);
+    if (!required)
+      continue;
+    Py_DECREF(made);
+    if (required < 0)
+      return NULL;
+    Py_RETURN_NONE;
+  }
+  return made;
+}
+
+PyObject *native_describe(PyObject *module, PyObject *const *given,
+                          Py_ssize_t count) {
+  const native_state *state = PyModule_GetState(module);
+  PyObject *made = native_form(state, given, count);
+  if (made || PyErr_Occurred())
+    return made;
+  return describe_otherwise(state, given, count);
 }

@@ -18,8 +18,10 @@ import torch
 
 from torch.nn import functional
 
-from . import api, append, cache_rows, merging, packed, refusals, serving, values, watch
+from . import api, append, cache_rows, invariance, merging, native, packed, refusals
+from . import serving, values, watch
 from .errors import ArgumentError, UnsupportedError
+from .launch import keep
 from .qv import is_operand, join
 
 Window = Any  # two whole numbers, -1 for no end
@@ -87,6 +89,19 @@ def flash_attn_varlen_func(
     + 1,), int32, say where each begins, seqused (sequences,) how many rows of it
     count. out, or (out, softmax_lse (heads, queries)) with `return_attn_probs`. qv
     (queries of all sequences, heads, dv) as flash_attn_func has it."""
+    key, given = None, (
+        q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, None, None, None, None,
+        None, None, None, None, None, q_descale, k_descale, v_descale, qv,
+    )  # fmt: skip
+    if qv is None and not (torch.compiler.is_compiling() or watch.is_watched()):
+        key = native.identify(
+            _PACKED, *given, softmax_scale, causal, window_size, attention_chunk, softcap,
+            num_splits, pack_gqa, return_attn_probs, max_seqlen_q, max_seqlen_k,
+            invariance.part_keys(None),
+        )  # fmt: skip
+        again = serving.ready.get(key)
+        if again is not None:
+            return again.again(given, softmax_scale)
     if qv is not None and is_operand(q, qv, k, v):
         (qv,) = _contiguous(qv)
     else:
@@ -113,7 +128,10 @@ def flash_attn_varlen_func(
 
     named = _named(q, softmax_scale, causal, window_size, softcap, attention_chunk)
     named["return_lse"] = values.flag("return_attn_probs", return_attn_probs)
-    return _with_head_dims(q, k, v, named, run)
+    made = _with_head_dims(q, k, v, named, run)
+    if key is not None:
+        _learn(key, given, named, splits=splits, pack_heads=pack_gqa, max_q=max_q, max_k=max_k)
+    return made
 
 
 def flash_attn_with_kvcache(
@@ -144,6 +162,22 @@ def flash_attn_with_kvcache(
     Without causal, window and chunk all queries are turned by the first position. qv
     (as q, of dv columns) is not turned; a cache of which v and k are columns next to
     each other is read where it lies."""
+    key, given = None, (
+        q, k_cache, v_cache, cu_seqlens_q, None, None, cache_seqlens, cache_batch_idx,
+        cache_leftpad, page_table, None, k, v, rotary_cos, rotary_sin, rotary_seqlens,
+        q_descale, k_descale, v_descale, qv,
+    )  # fmt: skip
+    if qv is None and cu_seqlens_k_new is None and not (
+        torch.compiler.is_compiling() or watch.is_watched()
+    ):  # fmt: skip
+        key = native.identify(
+            _CACHED, *given, softmax_scale, causal, window_size, attention_chunk, softcap,
+            num_splits, pack_gqa, return_softmax_lse, rotary_interleaved, max_seqlen_q,
+            invariance.part_keys(None),
+        )  # fmt: skip
+        again = serving.ready.get(key)
+        if again is not None:
+            return again.again(given, softmax_scale)
     _refuse_gradients(
         "flash_attn_with_kvcache", q=q, qv=qv, k_cache=k_cache, v_cache=v_cache, k=k, v=v,
         rotary_cos=rotary_cos, rotary_sin=rotary_sin, q_descale=q_descale,
@@ -187,16 +221,23 @@ def flash_attn_with_kvcache(
         else:
             q, k_cache = _joined(q, qv, k_cache, v_cache)
             qv = None
-    return serving.attention(
+    splits = values.whole("num_splits", num_splits)
+    named["return_lse"] = values.flag("return_softmax_lse", return_softmax_lse)
+    made = serving.attention(
         q, k_cache, v_cache, cu_q=cu_seqlens_q, max_q=max_seqlen_q,
         used_k=cache_seqlens, batch_index=cache_batch_idx, leftpad=cache_leftpad,
         page_table=page_table, q_descale=q_descale, k_descale=k_descale,
-        v_descale=v_descale, splits=values.whole("num_splits", num_splits),
+        v_descale=v_descale, splits=splits,
         pack_heads=pack_gqa, k_new=k, v_new=v,
-        return_lse=values.flag("return_softmax_lse", return_softmax_lse),
         cu_new=cu_seqlens_k_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
         rotary_interleaved=rotary_interleaved, rotary_at=rotary_seqlens, qv=qv, **named,
     )  # fmt: skip
+    if key is not None:
+        _learn(
+            key, given, named, splits=splits, pack_heads=pack_gqa, max_q=max_seqlen_q,
+            max_k=None, rotary_interleaved=rotary_interleaved,
+        )  # fmt: skip
+    return made
 
 
 def flash_attn_combine(
@@ -234,6 +275,20 @@ def get_scheduler_metadata(
 # -----------------------------------------------------------------------------
 # What they have in common
 # -----------------------------------------------------------------------------
+
+
+#: What keys of calls begin with (native.identify).
+_PACKED, _CACHED = 1, 2
+
+
+def _learn(key: Any, given: tuple[Any, ...], named: dict[str, Any], **more: Any) -> None:
+    """Keeps a call that was just made, if that was one of these tensors, as they are."""
+    again = serving.known(
+        given, causal=named["causal"], window=named["window"], softcap=named["softcap"],
+        chunk=named["chunk"], return_lse=named["return_lse"], **more,
+    )  # fmt: skip
+    if again is not None:
+        keep(serving.ready, key, lambda: again)
 
 
 def _joined(q: Any, qv: Any, k: Any, v: Any) -> tuple[Any, Any]:
@@ -306,9 +361,7 @@ def _with_head_dims(
     """run(q, k, v, named, whether gradients are asked for), with head dims that kernels
     take: 0 is added behind others. A forward of float8 whose tensors require gradients
     is computed, its backward is an error."""
-    grads = torch.is_grad_enabled() and (
-        q.requires_grad or k.requires_grad or v.requires_grad
-    )
+    grads = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
     # Transforms of torch.func take what has gradients.
     grads = grads or (q.element_size() > 1 and watch.transforms())
     if grads and q.element_size() == 1:

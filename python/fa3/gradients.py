@@ -86,6 +86,17 @@ def backward(
     return *grads, [one.contiguous() for one, _ in buffers.values()]
 
 
+def remember(
+    known: dict[Any, Any], do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any,
+    text: str,
+) -> None:  # fmt: skip
+    """Keeps what launches a backward without extras that was just run, if it took its
+    tensors as they are, by their form: for fa3_native."""
+    launcher = _plans.get((text, False, native.form(do, dlse, q, k, v, o, lse)))
+    if launcher is not None and launcher.in_c is not None:
+        keep(known, native.form(q, k, v, o, lse, do, dlse), lambda: launcher.in_c)
+
+
 def _makers(*given: Any) -> tuple[Maker, ...]:
     """What makes the gradients of tensors."""
     torch = sys.modules["torch"]

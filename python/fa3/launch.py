@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from typing import Any, Callable, Sequence
 
@@ -32,24 +33,34 @@ class Launcher:
     ) -> None:  # fmt: skip
         self.kernel, self.device = kernel, device
         self.plan = Plan(kernel.program(device), values)
-        self.made = tuple(made)
-        order = order or range(len(values))
-        self.num_given = max([*order, -1]) + 1 - len(self.made)
-        types = [value[0] if isinstance(value, tuple) else "" for value in values]
-        places = list(zip(self.plan.slots, order, types))
-        #: Where the arrays go, those of f32 and of other numbers, and which values they are.
-        self.arrays = tuple((slot, n) for slot, n, type in places if not type)
-        self.reals = tuple((slot, n) for slot, n, type in places if type == "f32")
-        self.numbers = tuple((slot, n) for slot, n, type in places if type and type != "f32")
+        self.made, self.place = tuple(made), place
+        self.types = [value[0] if isinstance(value, tuple) else "" for value in values]
         #: Bytes to pass as workspace, whose address need not be aligned.
         self.workspace_size = self.plan.workspace_size
         if self.workspace_size:
             self.workspace_size += ALIGNMENT
-        made_in_c = None if place is None else self._in_c(place)
-        if made_in_c is not None:
-            self.run = made_in_c.run  # type: ignore[method-assign]
+        self._arrange(order or range(len(values)))
 
-    def _in_c(self, place: Any) -> Any:
+    def rearranged(self, order: Sequence[int], made: Sequence[Maker] | None = None) -> Launcher:
+        """The same launches, of values in another order, with what is made for them."""
+        other = copy.copy(self)
+        vars(other).pop("run", None)
+        other.made = self.made if made is None else tuple(made)
+        other._arrange(order)
+        return other
+
+    def _arrange(self, order: Sequence[int]) -> None:
+        self.num_given = max([*order, -1]) + 1 - len(self.made)
+        places = list(zip(self.plan.slots, order, self.types))
+        #: Where the arrays go, those of f32 and of other numbers, and which values they are.
+        self.arrays = tuple((slot, n) for slot, n, type in places if not type)
+        self.reals = tuple((slot, n) for slot, n, type in places if type == "f32")
+        self.numbers = tuple((slot, n) for slot, n, type in places if type and type != "f32")
+        self.in_c = None if self.place is None else self._make_in_c(self.place)
+        if self.in_c is not None:
+            self.run = self.in_c.run  # type: ignore[method-assign]
+
+    def _make_in_c(self, place: Any) -> Any:
         """The same in C, if there is that."""
         module = native.module()
         if module is None or len(self.made) > module.MOST_MADE:

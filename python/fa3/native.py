@@ -90,3 +90,19 @@ def _first(*given: Any) -> Any:
 #: A key that is equal where tensors are equal but for their memory; None where there is
 #: something else. What C cannot read is described here.
 form: Callable[..., Any] = _first
+
+
+def _identify_first(*given: Any) -> Any:
+    global identify
+    made = module()
+    identify = _nothing if made is None else made.identify
+    return identify(*given)
+
+
+def _nothing(*given: Any) -> None:
+    return None
+
+
+#: A key of a call with these tensors, None, numbers, and tuples of numbers; None where
+#: there is something else, where a tensor requires a gradient, and without fa3_native.
+identify: Callable[..., Any] = _identify_first

@@ -27,6 +27,10 @@ class Asked:
     scale: float | None
     numbers: tuple[float, ...] = ()
     call: Call | None = None
+    #: For fa3_native: launches of the backward, at which nobody looked on, by the form of
+    #: q, k, v, o, lse and gradients, and the numbers behind these, which is the scale.
+    known: dict[Any, Any] | None = None
+    behind: tuple[float, ...] = ()
 
     @property
     def program(self) -> Program:
@@ -42,8 +46,9 @@ class Dense(torch.autograd.Function):
             made = asked.call(q, k, v, asked.scale)
         else:
             made = run(q, k, v, extras, asked.numbers, asked.text, asked.scale)
-        ctx.save_for_backward(q, k, v, *made, *extras)
-        ctx.set_materialize_grads(False)
+        # save_for_backward and set_materialize_grads
+        ctx.to_save = (q, k, v, *made, *extras)
+        ctx.materialize_grads = False
         ctx.asked = asked
         if asked.program.backward == "torch":
             ctx.mark_non_differentiable(made[1])
@@ -71,7 +76,10 @@ class Dense(torch.autograd.Function):
             return (*made, *of_extras)
 
         if not extras and do is not None and asked.program.backward != "torch":
-            return *run(do, dlse), *none
+            made = run(do, dlse)
+            if asked.known is not None and function is gradients.backward:
+                gradients.remember(asked.known, do, dlse, q, k, v, o, lse, asked.text)
+            return *made, *none
         from . import torch as door
 
         made, of_extras = door.gradients_of(
@@ -117,12 +125,37 @@ def again(q: Any, k: Any, v: Any, key: Any, scale: float | None) -> Any:
     if known is None:
         return None
     if scale is not None:
-        scale = checks.check_scale(scale, q.shape[3], gradients=True)
         if scale != known.scale:
-            known = Asked(known.text, scale, (), known.call)
+            known = with_scale(known, checks.check_scale(scale, q.shape[3], gradients=True))
     if is_wrapped(q) or is_wrapped(k) or is_wrapped(v):
         return Dense.apply(q, k, v, known)  # of a transform that has ended
     return _apply(q, k, v, known)
+
+
+def with_scale(asked: Asked, scale: float) -> Asked:
+    """The same with another scale, which was checked."""
+    return Asked(asked.text, scale, (), asked.call, asked.known, (scale,))
+
+
+def made_again(text: str, call: Call) -> Asked:
+    """What is asked of a call of q, k and v alone that was made before."""
+    return Asked(text, None, (), call, {}, (call.default_scale,))
+
+
+def run_in_c(function: type[torch.autograd.Function], door: Any, width: int = 4) -> None:
+    """Has fa3_native run the backward of a function of `width` arguments, where nobody
+    looks on and it was made before; else its own runs. What the class has as `count` is
+    called then. Its `asked` has `known` and `behind` (Asked)."""
+    module = native.module()
+    made = getattr(function, "_backward_cls", None)
+    if module is None or made is None:
+        return
+    module.watch(*watch.asked_in_c(door))
+    count = getattr(function, "count", None)
+    function._backward_cls = type(  # type: ignore[attr-defined]
+        made.__name__, (module.Node, made),
+        {"count": None if count is None else staticmethod(count), "width": width},
+    )  # fmt: skip
 
 
 #: Dense.apply without what it does for transforms, at which somebody looks.
@@ -133,4 +166,4 @@ def remember(q: Any, k: Any, v: Any, key: Any, text: str) -> None:
     """Keeps what a call that was just made has left, if it can be made again."""
     call = plans.get((text, native.form(q, k, v)))
     if call is not None:
-        keep(plans, key, lambda: Asked(text, None, (), call))
+        keep(plans, key, lambda: made_again(text, call))

@@ -4,21 +4,23 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import functools
+from typing import Any, Sequence
 
 import torch
 
-from . import checks, flops, gradients, native, serving, tensors, watch
+from . import checks, flops, gradients, native, nodes, serving, tensors, watch
 from .compiler import CompileOptions, get_compiler
 from .driver import Kernel, compile
-from .errors import ArgumentError, UnsupportedError
-from .launch import Launcher, keep
+from .errors import ArgumentError, Fa3Error, UnsupportedError
+from .launch import Launcher, keep, makers
 from .serving_spec import ServingBackwardSpec, ServingSpec
 from .spec import Spec
 
 _kernels: dict[tuple[ServingBackwardSpec, bool], Kernel] = {}
 #: Launchers, with the names of their arguments.
 _plans: dict[Any, tuple[Launcher, tuple[str, ...]]] = {}
+_calls: dict[Any, "_Call"] = {}
 
 
 def attention(
@@ -45,15 +47,20 @@ def attention(
 
     if door._kind not in door.OWN:
         raise UnsupportedError(f"gradients of packed sequences, set_backward({door._kind})")
+    _run_in_c(door)
     if not isinstance(max_k, int) or max_k < 0:
         raise ArgumentError("max_seqlen_k", f"{max_k!r}, expected at least 0")
     cu_q, cu_k, used_q, used_k = serving.with_empty_sequences(cu_q, cu_k, used_q, used_k)
-    call = _Call(
+    same = deterministic or gradients.is_deterministic()
+    window = tuple(window) if window else None
+    columns = q.shape[-1]
+    key = max_q, max_k, causal, window, softcap, chunk, scale, interpret, same, columns
+    call = _calls.get(key) or keep(_calls, key, lambda: _Call(
         max_q, max_k, {
             "causal": causal, "window": window, "softcap": softcap, "chunk": chunk,
             "scale": scale, "interpret": interpret,
-        }, deterministic or gradients.is_deterministic(),
-    )  # fmt: skip
+        }, same, {}, _numbers(scale, columns, max_q),
+    ))  # fmt: skip
     watch.check_tangents(_WHAT, q, k, v)
     node = _Attention if watch.is_watched() else _Node
     o, lse = node.apply(q, k, v, cu_q, cu_k, used_q, used_k, call)
@@ -71,6 +78,17 @@ class _Call:
     max_k: int
     named: dict[str, Any]
     deterministic: bool
+    #: As nodes.Asked has them; behind tensors are the scale and max_q.
+    known: dict[Any, Any]
+    behind: tuple[float, int] | None
+
+
+def _numbers(scale: Any, columns: int, max_q: int) -> tuple[float, int] | None:
+    """The scale and max_q of a backward; None where that will be an error."""
+    try:
+        return checks.check_scale(scale, columns, gradients=True), max_q
+    except Fa3Error:
+        return None
 
 
 class _Attention(torch.autograd.Function):
@@ -117,8 +135,9 @@ class _Node(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Any:  # type: ignore[override]
-        made = _Attention.forward(*inputs)
-        *given, ctx.call = inputs
+        *given, call = inputs
+        made = _run_again(given, call) or _Attention.forward(*inputs)
+        ctx.asked = ctx.call = call
         ctx.save_for_backward(*given, *made)
         ctx.set_materialize_grads(False)
         return made
@@ -130,8 +149,52 @@ class _Node(torch.autograd.Function):
             watch.is_special(do) or watch.is_special(dlse)
         ):  # fmt: skip
             return _Attention.backward(ctx, do, dlse)
-        grads = _Gradients.forward(do, dlse, *ctx.saved_tensors, ctx.call)
+        saved, call = ctx.saved_tensors, ctx.call
+        grads = _Gradients.forward(do, dlse, *saved, call)
+        if not (call.deterministic or call.named["interpret"]):
+            _remember(call, do, dlse, saved, grads)
         return *grads, *(None,) * 5
+
+
+def _run_again(given: Sequence[Any], call: _Call) -> Any:
+    """o and lse, if such a call was made before."""
+    named = call.named
+    if named["interpret"]:
+        return None
+    given = (*given, *_OTHERS)
+    again = serving.known(
+        given, causal=named["causal"], window=named["window"], softcap=named["softcap"],
+        chunk=named["chunk"], splits=0, pack_heads=None, max_q=call.max_q,
+        max_k=call.max_k, return_lse=True,
+    )  # fmt: skip
+    return None if again is None else again.again(given, named["scale"])
+
+
+def _remember(call: _Call, do: Any, dlse: Any, saved: Any, grads: Any) -> None:
+    """Keeps what launches a backward that was just run, if it took its tensors as they
+    are, by their form: for fa3_native."""
+    if (
+        call.behind is None
+        or not do.is_contiguous()
+        or dlse is not None
+        and not dlse.is_contiguous()
+    ):
+        return
+    values = dict(zip(_SAVED, (*saved, do, dlse)))
+    found = _plans.get(_key(values | dict(zip(_GRADS, grads)), call.named, False))
+    if found is None:
+        return
+    launcher, names = found
+    order = {name: n for n, name in enumerate((*_SAVED, "scale", "max_q", *_GRADS))}
+    zeros = [(torch.zeros, args, named) for _, args, named in makers(*grads)]
+    in_c = launcher.rearranged([order[name] for name in names], zeros).in_c
+    if in_c is not None:
+        keep(call.known, native.form(*values.values()), lambda: in_c)
+
+
+@functools.lru_cache(maxsize=None)
+def _run_in_c(door: Any) -> None:
+    nodes.run_in_c(_Node, door, 8)
 
 
 class _Gradients(torch.autograd.Function):
@@ -181,14 +244,18 @@ class _Gradients(torch.autograd.Function):
         return watch.one_by_one(_Gradients.apply, info, in_dims, args)
 
 
+def _key(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> Any:
+    """All that a backward depends on but addresses and numbers."""
+    return (
+        native.form(*[values[name] for name in _TENSORS]), deterministic, named["causal"],
+        tuple(named["window"]) if named["window"] else None, named["softcap"],
+        named["chunk"], named["interpret"],
+    )  # fmt: skip
+
+
 def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> None:
     """Computes dq, dk and dv, which are among the values by name."""
-    form = native.form(*[values[name] for name in _TENSORS])
-    window = tuple(named["window"]) if named["window"] else None
-    key = (
-        form, deterministic, named["causal"], window, named["softcap"], named["chunk"],
-        named["interpret"],
-    )  # fmt: skip
+    key = _key(values, named, deterministic)
     ready = _plans.get(key)
     scale = checks.check_scale(named["scale"], values["q"].shape[-1], gradients=True)
     numbers = {"scale": scale, "max_q": values["max_q"]}
@@ -224,6 +291,12 @@ def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> 
     launcher.run(*given)
 
 
+#: What these sequences have none of, behind used_k in serving.NAMES.
+_OTHERS = (None,) * (len(serving.NAMES) - 7)
+_SAVED = (
+    "q", "k", "v", "cu_q", "cu_k", "used_q", "used_k", "o", "lse", "do", "dlse",
+)  # fmt: skip
+_GRADS = ("dq", "dk", "dv")
 _TENSORS = (
     "q", "k", "v", "cu_q", "cu_k", "used_q", "used_k", "o", "lse", "do", "dlse", "dq", "dk",
     "dv",

@@ -216,12 +216,12 @@ class _Switch:
             keep(plans, name, lambda: call)
         elif call.has_lse and not _declines_backward():
             text = to_text(causal, None, 0.0, None, True, "bhsd", backward=_kind())
-            keep(plans, name, lambda: nodes.Asked(text, None, (), call))
+            keep(plans, name, lambda: nodes.made_again(text, call))
 
     def _known(self, known: Any, query: Any, key: Any, value: Any, scale: Any) -> Any:
         if type(known) is nodes.Asked:
             if scale is not None:
-                known = nodes.Asked(known.text, scale, (), known.call)
+                known = nodes.with_scale(known, scale)
             made = _apply(query, key, value, known)[0]
         else:
             made = known(query, key, value, scale)
@@ -501,6 +501,10 @@ class _Node(nodes.Dense):
     """fa3.attention's, where the switch called it."""
 
     @staticmethod
+    def count() -> None:
+        _report.gradients += 1
+
+    @staticmethod
     @watch.by_hand
     def backward(ctx: Any, do: Any, dlse: Any) -> Any:  # type: ignore[override]
         made = nodes.Dense.backward(ctx, do, dlse)
@@ -510,6 +514,10 @@ class _Node(nodes.Dense):
 
 #: _Node.apply without what it does for transforms, at which somebody looks.
 _apply = super(torch.autograd.Function, _Node).apply
+
+
+def run_in_c(door: Any) -> None:
+    nodes.run_in_c(_Node, door)
 
 
 def _kind() -> Any:

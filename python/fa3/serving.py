@@ -37,8 +37,8 @@ _zeroes_unused_rows = False
 
 _kernels: dict[ServingSpec, Kernel] = {}
 _plans: dict[Any, Launcher] = {}
-#: Calls that can be made again.
-_ready: dict[Any, "_Ready"] = {}
+#: Calls that can be made again, by all that they depend on.
+ready: dict[Any, "_Ready"] = {}
 
 
 def attention(
@@ -158,9 +158,9 @@ def attention(
         )  # fmt: skip
         if traced is not None:
             given += traced.tensors
-        ready = _ready.get(key)
-        if ready is not None:
-            return ready.again(given, scale, traced.scalars if traced else (), out)
+        again = ready.get(key)
+        if again is not None:
+            return again.again(given, scale, traced.scalars if traced else (), out)
     cu_q, cu_k, used_q, used_k = with_empty_sequences(cu_q, cu_k, used_q, used_k)
     if any(one is not other for one, other in zip(given[3:7], (cu_q, cu_k, used_q, used_k))):
         key = None  # longer ones are made for each call
@@ -248,10 +248,22 @@ def attention(
                 ))  # fmt: skip
         launcher.run(*values)
         if key is not None:
-            keep(_ready, key, lambda: _Ready(
+            keep(ready, key, lambda: _Ready(
                 launcher, serving.inputs, values[: len(serving.inputs)], given, columns,
             ))  # fmt: skip
     return (o, lse) if return_lse else o
+
+
+def known(
+    given: tuple[Any, ...], *, causal: Any, window: Any, softcap: Any, chunk: Any,
+    splits: Any, pack_heads: Any, max_q: Any, max_k: Any, return_lse: Any,
+    rotary_interleaved: Any = False,
+) -> _Ready | None:  # fmt: skip
+    """A call of these tensors, in the order of NAMES, that was made before."""
+    return ready.get((
+        native.form(*given), causal, window, softcap, chunk, splits, pack_heads, max_q,
+        max_k, return_lse, rotary_interleaved, invariance.part_keys(None), None, None,
+    ))  # fmt: skip
 
 
 class _Ready:
@@ -263,8 +275,8 @@ class _Ready:
     ) -> None:  # fmt: skip
         self.launcher = launcher
         self.default_scale = head_dim**-0.5
-        tables = [f"aux{n}" for n in range(len(given) - len(_NAMES))]
-        places = {name: n for n, name in enumerate((*_NAMES, *tables))}
+        tables = [f"aux{n}" for n in range(len(given) - len(NAMES))]
+        places = {name: n for n, name in enumerate((*NAMES, *tables))}
         read = [
             (number, name, places[name]) for number, name in enumerate(names)
             if name in places and given[places[name]] is not None
@@ -279,13 +291,39 @@ class _Ready:
         self.new = [(n, at) for n, name, at in read if name in _NEW]
         self.descales = [(n, at) for n, name, at in read if name in _DESCALES]
         self.scale_at = names.index("scale")
+        self._rearrange(names, read, given)
         self.numbers_at = tuple(n for n, one in enumerate(names) if one.startswith("arg"))
         self.has_unused_rows = "cu_q" in names or "used_q" in names
+
+    def _rearrange(
+        self, names: tuple[str, ...], read: list[tuple[int, str, int]], given: tuple[Any, ...]
+    ) -> None:
+        """Where values are the tensors of the call as they are: `run` takes these, the
+        scale, and what is the same in each call."""
+        self.run: Any = None
+        copied = [at for _, name, at in read if name in _NEW and not given[at].is_contiguous()]
+        if copied or any(one.startswith("arg") for one in names):
+            return
+        order = {number: at for number, _, at in read}
+        order[self.scale_at] = len(given)
+        rest = [number for number in range(len(names)) if number not in order]
+        self.constants = tuple(self.values[number] for number in rest)
+        order |= {number: len(given) + 1 + n for n, number in enumerate(rest)}
+        behind = len(given) + 1 + len(rest)
+        made = range(behind, behind + len(self.launcher.made))
+        places = [order[number] for number in range(len(names))]
+        self.run = self.launcher.rearranged([*places, *made]).run
 
     def again(
         self, given: tuple[Any, ...], scale: float | None, numbers: tuple[Any, ...] = (),
         out: Any = None,
     ) -> Any:  # fmt: skip
+        zeroes = _zeroes_unused_rows and self.has_unused_rows
+        if self.run is not None and out is None and not zeroes:
+            if self.new:
+                outputs.mark(given[1], given[2])
+            scale = self.default_scale if scale is None else checks.check_scale(scale, 1)
+            return self.run(*given, scale, *self.constants)
         values = self.values.copy()
         for number, place in self.read:
             values[number] = given[place]
@@ -302,7 +340,6 @@ class _Ready:
             outputs.mark(given[1], given[2])
             for number, place in self.new:
                 values[number] = given[place].contiguous()
-        zeroes = _zeroes_unused_rows and self.has_unused_rows
         if out is None and not zeroes:
             return self.launcher.run(*values)
         made = [make(*args, **named) for make, args, named in self.launcher.made]
@@ -316,7 +353,7 @@ class _Ready:
 
 
 #: Tensors of a call, in the order of `given`, by their names in kernels.
-_NAMES = (
+NAMES = (
     "q", "k", "v", "cu_q", "cu_k", "used_q", "used_k", "batch_index", "leftpad",
     "page_table", "sinks", "k_new", "v_new", "cos", "sin", "position", "q_descale",
     "k_descale", "v_descale", "qv",

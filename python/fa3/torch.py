@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from typing import Any, Callable, Sequence
 
 import torch
 
-from . import api, checks, flops, gradients, nodes, tensors, watch
+from . import api, checks, flops, gradients, nodes, sdpa, tensors, watch
 from .blocks import Lists
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .namespace import NAME, ops
@@ -99,9 +100,7 @@ def _backward(
     numbers: Sequence[float], program: str, scale: float | None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[torch.Tensor]]:  # fmt: skip
     with torch.no_grad():
-        return gradients.backward(
-            do, dlse, q, k, v, o, lse, extras, numbers, program, scale
-        )
+        return gradients.backward(do, dlse, q, k, v, o, lse, extras, numbers, program, scale)
 
 
 def _backward_fake(
@@ -259,6 +258,10 @@ def set_backward(kind: str | None) -> None:
     _kind = _check_backward(kind)
 
 
+nodes.run_in_c(nodes.Dense, sys.modules[__name__])
+sdpa.run_in_c(sys.modules[__name__])
+
+
 def set_unused_rows(kind: str) -> None:
     """What rows of o hold that are no query's, of packed and padded sequences: in front
     of and behind those of cu_seqlens_q, or behind seqused_q. "kept": what was there
@@ -396,9 +399,7 @@ def prepare(
         or any(requires_grad(one) for one in tables)
     )  # fmt: skip
     if needs_grad:
-        reason = _no_backward(
-            q, k, v, causal, softcap, layout, kind, given, traced, requires_grad
-        )
+        reason = _no_backward(q, k, v, causal, softcap, layout, kind, given, traced, requires_grad)
         if lists is not None and not reason:
             reason = _no_lists(lists, kind, given, tables, requires_grad)
         if reason:

@@ -20,11 +20,21 @@ _transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: Fals
 _modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
 is_tracing = torch._C._is_tracing
 
+
 def is_watched() -> bool:
     """Whether somebody looks on; asked in every call."""
-    return bool(
-        _modes() or _transforms() or is_tracing() or forward_ad._current_level >= 0
-    )
+    return bool(_modes() or _transforms() or is_tracing() or forward_ad._current_level >= 0)
+
+
+def asked_in_c(door: Any) -> tuple[Any, Any]:
+    """What fa3_native asks in a backward: functions that have to say no, attributes
+    that have to be these. Else somebody looks on, derives it, or wants the same bits in
+    every run. `door` is fa3.torch."""
+    asks = (
+        _modes, _transforms, is_tracing, torch.is_grad_enabled,
+        torch._C._get_deterministic_algorithms,
+    )  # fmt: skip
+    return asks, ((forward_ad, "_current_level", -1), (door, "_kind", "fa3"))
 
 
 def is_recorded() -> bool:
@@ -111,9 +121,7 @@ def forward_mode(what: str) -> UnsupportedError:
 
 
 def second_order(what: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"second-order derivatives of {what}: its gradients have no gradients"
-    )
+    return UnsupportedError(f"second-order derivatives of {what}: its gradients have no gradients")
 
 
 def check_underived(what: str, *given: Any) -> None:
@@ -132,9 +140,7 @@ def check_output(name: str, made: Any, target: Any) -> None:
         )  # fmt: skip
 
 
-def one_by_one(
-    apply: Callable[..., Any], info: Any, in_dims: Any, args: Sequence[Any]
-) -> Any:
+def one_by_one(apply: Callable[..., Any], info: Any, in_dims: Any, args: Sequence[Any]) -> Any:
     """vmap where there is no kernel for all at once: a call for each."""
     made = [
         apply(*(one if d is None else one.select(d, n) for one, d in zip(args, in_dims)))
@@ -150,9 +156,7 @@ def by_hand(function: Any) -> Any:
     frames = torch._C._dynamo.eval_frame
     if hasattr(frames, "set_code_exec_strategy"):
         skip = frames._FrameAction.SKIP
-        frames.set_code_exec_strategy(
-            function.__code__, frames._FrameExecStrategy(skip, skip)
-        )
+        frames.set_code_exec_strategy(function.__code__, frames._FrameExecStrategy(skip, skip))
     return function
 
 

@@ -35,7 +35,7 @@ class Again(unittest.TestCase):
             support.fake_gpu(),
         ):
             stack.enter_context(one)
-        for plans in (gradients._plans, serving._plans, serving._ready, packed._plans):
+        for plans in (gradients._plans, serving._plans, serving.ready, packed._plans):
             plans.clear()
             self.addCleanup(plans.clear)
 
@@ -203,7 +203,7 @@ class SequencesTest(Again):
         q = torch.zeros(2, 1, 4, 64, dtype=torch.bfloat16)
         cache = torch.zeros(2, 64, 4, 64, dtype=torch.bfloat16)
         flash_attn_interface.flash_attn_with_kvcache(q, cache, cache)
-        (ready,) = serving._ready.values()
+        (ready,) = set(serving.ready.values())
         self.assertFalse(any(one is q or one is cache for one in ready.values))
 
 

@@ -145,9 +145,7 @@ class AppendTest(OnCpu):
              "'cu_seqlens_k_new': torch.int32 of shape .2,., expected int32 .3,."),
         ):  # fmt: skip
             with self.subTest(expected), self.assertRaisesRegex(error, expected):
-                door.flash_attn_with_kvcache(
-                    q, cache, cache, **{"cache_seqlens": lengths, **named}
-                )
+                door.flash_attn_with_kvcache(q, cache, cache, **{"cache_seqlens": lengths, **named})
         turned = cache.transpose(2, 3).contiguous().transpose(2, 3)
         with self.assertRaisesRegex(ValueError, "'k_cache': last dimension is not contiguous"):
             door.flash_attn_with_kvcache(q, turned, turned, new, new, cache_seqlens=lengths)
@@ -168,11 +166,13 @@ class LaunchTest(unittest.TestCase):
         new = torch.zeros(2, 1, 2, 64, dtype=torch.bfloat16)
         k, v = (torch.zeros(40, 16, 2, 64, dtype=torch.bfloat16) for _ in range(2))
         table, cos = torch.zeros(2, 20, dtype=torch.int32), torch.rand(400, 32)
-        with support.fake_gpu(), mock.patch.object(
-            serving, "_sms", lambda _: 132
-        ), mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()):
+        with (
+            support.fake_gpu(),
+            mock.patch.object(serving, "_sms", lambda _: 132),
+            mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()),
+        ):
             serving._plans.clear()
-            serving._ready.clear()
+            serving.ready.clear()
             for _ in range(2):
                 before = fake.fakeCudaNumLaunches()
                 door.flash_attn_with_kvcache(
@@ -186,7 +186,7 @@ class LaunchTest(unittest.TestCase):
                 self.assertIn(k.data_ptr(), params)  # v is in a tensor map
             self.assertEqual(len(serving._plans), 1)
             serving._plans.clear()
-            serving._ready.clear()
+            serving.ready.clear()
 
 
 if __name__ == "__main__":

@@ -101,9 +101,11 @@ class ListTest(unittest.TestCase):
         one_query = torch.zeros(2, 1, 32, 128, dtype=torch.bfloat16)
         switch = mock.Mock(spec=sdpa._Switch, interpret=False)
         text = program.to_text(True, None, 0.0, None, True, "bhsd")
-        with support.fake_gpu(), mock.patch.object(
-            torch.cuda, "device", lambda _: contextlib.nullcontext()
-        ), mock.patch.object(serving, "_sms", lambda _: 132):
+        with (
+            support.fake_gpu(),
+            mock.patch.object(torch.cuda, "device", lambda _: contextlib.nullcontext()),
+            mock.patch.object(serving, "_sms", lambda _: 132),
+        ):
             for n, call in enumerate((
                 lambda: fa3.attention(q, k, k),
                 lambda: fa3.attention(q, k, k, causal=True, softcap=30.0),
@@ -130,7 +132,7 @@ class ListTest(unittest.TestCase):
                 with self.subTest(n):
                     for known in (kernels.kernels, request.plans, gradients._kernels,
                                   gradients._plans, serving._kernels, serving._plans,
-                                  serving._ready):  # fmt: skip
+                                  serving.ready):  # fmt: skip
                         known.clear()
                     self.assertIn(self.asked(call), listed)
             for known in (gradients._kernels, serving._kernels):
@@ -203,9 +205,7 @@ class BundleTest(unittest.TestCase):
             )  # fmt: skip
             self.assertEqual(done.returncode, 0, done.stderr)
             source, closed, launches, spent, written = done.stdout.split()
-            self.assertEqual(
-                (source, closed, launches, written), ("bundle", "True", "1", "False")
-            )
+            self.assertEqual((source, closed, launches, written), ("bundle", "True", "1", "False"))
             times.append(float(spent))
         self.assertLess(min(times), 50.0)
 

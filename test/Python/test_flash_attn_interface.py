@@ -353,7 +353,7 @@ class LaunchTest(unittest.TestCase):
         ):  # fmt: skip
             patch.__enter__()
             self.addCleanup(patch.__exit__, None, None, None)
-        for plans in (serving._plans, serving._ready, packed._plans):
+        for plans in (serving._plans, serving.ready, packed._plans):
             plans.clear()
             self.addCleanup(plans.clear)
 

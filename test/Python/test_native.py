@@ -75,6 +75,36 @@ class FormTest(unittest.TestCase):
 
 
 @support.needs_torch
+@needs_native
+class IdentifyTest(unittest.TestCase):
+    def test_numbers(self):
+        """Values are told apart, but for their memory."""
+        q = torch.zeros(2, 3)
+        values = [
+            None, True, False, 0, 1, -1, 1 << 40, 0.0, -0.0, 1.0, 0.5, float("inf"), (), (0,),
+            (1,), (1, 2), (2, 1), (None, 1), (1, None), (True,), q, q.int(), q.T, q[0],
+        ]  # fmt: skip
+        keys = [native.module().identify(one) for one in values]
+        self.assertEqual(len(set(keys)), len(values))
+        self.assertEqual(keys, [native.module().identify(one) for one in values])
+        identify = native.module().identify
+        self.assertNotEqual(identify((1, 2), 3), identify((1,), 2, 3))
+        self.assertNotEqual(identify(1, None), identify(None, 1))
+        self.assertEqual(identify(q.clone(), 1), identify(q, 1))
+
+    def test_what_is_nothing_of_that(self):
+        class Whole(int):
+            pass
+
+        q = torch.zeros(2, 3)
+        for one in (
+            "q", [1], {}, 1 << 64, -(1 << 70), Whole(1), ((1,),), torch.float16, 1j,
+            q.clone().requires_grad_(), torch.zeros(2, device="meta"), (q,),
+        ):  # fmt: skip
+            self.assertIsNone(native.module().identify(q, one, 1))
+
+
+@support.needs_torch
 @support.needs_compiler
 @support.needs_driver
 class LaunchTest(unittest.TestCase):
@@ -101,8 +131,8 @@ class LaunchTest(unittest.TestCase):
     def clear(self):
         from fa3 import request
 
-        for one in (request.plans, gradients._plans, serving._plans, serving._ready,
-                    packed._plans):  # fmt: skip
+        for one in (request.plans, gradients._plans, serving._plans, serving.ready,
+                    packed._plans, packed._calls):  # fmt: skip
             one.clear()
 
     def launches(self, call):
@@ -204,6 +234,133 @@ class LaunchTest(unittest.TestCase):
         del o, lse
         gc.collect()
         self.assertEqual((sys.getrefcount(self.q), _count()), (count, tensors))
+
+    # -- gradients ----------------------------------------------------------------
+
+    def grads(self):
+        return [torch.randn(1, 4, 64, 64).to(torch.bfloat16).requires_grad_() for _ in range(3)]
+
+    def backward(self, given, do, **named):
+        """What a backward launches, and whether it was one of C alone."""
+        o = fa3.attention(*given, causal=True, **named)
+        real, calls = gradients.backward, []
+
+        def noted(*args, **more):
+            calls.append(args)
+            return real(*args, **more)
+
+        with mock.patch.object(gradients, "backward", noted):
+            launched = self.launches(lambda: torch.autograd.grad(o, given, do))
+        return launched, not calls
+
+    @needs_native
+    def test_backward(self):
+        given, do = self.grads(), self.q
+        # The first leaves a call, the second a backward of it.
+        for _ in range(2):
+            first, in_c = self.backward(given, do)
+            self.assertFalse(in_c)
+        for named in ({}, {}, {"scale": 0.5}):
+            self.assertEqual(self.backward(given, do, **named), (first, True))
+        # Tensors of another form are another backward, and one at an odd address a copy.
+        self.assertFalse(self.backward(given, do.expand(1, 4, 64, 64).mT)[1])
+        memory = torch.zeros(do.numel() + 1, dtype=torch.bfloat16)[1:]
+        made, in_c = self.backward(given, memory.view(do.shape))
+        self.assertEqual((made, in_c), (first, False))
+        self.assertEqual(self.backward(given, do), (first, True))
+
+    @needs_native
+    def test_backward_of_packed_sequences(self):
+        rows = [torch.randn(128, 4, 64).to(torch.bfloat16).requires_grad_() for _ in range(3)]
+        do, real, python = torch.randn(128, 4, 64).to(torch.bfloat16), packed._run, []
+        starts = torch.tensor([0, 64, 128], dtype=torch.int32)
+
+        def backward(most=64, do=do, **named):
+            o = flash_attn_interface.flash_attn_varlen_func(
+                *rows, starts, starts, most, most, causal=True, **named
+            )
+            python.clear()
+            with mock.patch.object(packed, "_run", noted):
+                made = self.launches(lambda: torch.autograd.grad(o, rows, do))
+            return made, not python
+
+        def noted(*args):
+            python.append(args)
+            return real(*args)
+
+        first, in_c = backward()
+        self.assertFalse(in_c)
+        self.assertEqual(backward(), (first, True))
+        # Other numbers, another form.
+        for named in ({"most": 32}, {"softmax_scale": 0.5}, {"do": do.mT.contiguous().mT}):
+            self.assertFalse(backward(**named)[1], named)
+        for named in ({}, {"most": 32}, {"softmax_scale": 0.5}):
+            self.assertTrue(backward(**named)[1], named)
+        self.assertFalse(backward(deterministic=True)[1])
+        self.assertFalse(backward(deterministic=True)[1])
+        self.assertEqual(backward(), (first, True))
+
+    @needs_native
+    def test_backward_that_is_seen(self):
+        """Who looks on, or wants the same bits, has Python's."""
+        from torch.utils.flop_counter import FlopCounterMode
+
+        import fa3.torch as door
+
+        given, do = self.grads(), self.q
+        for _ in range(2):
+            first, _ = self.backward(given, do)
+        self.assertTrue(self.backward(given, do)[1])
+        torch.use_deterministic_algorithms(True)
+        try:
+            made, in_c = self.backward(given, do)
+        finally:
+            torch.use_deterministic_algorithms(False)
+        self.assertFalse(in_c)
+        self.assertNotEqual(made, first)
+        with mock.patch.object(door, "_kind", "deterministic"):
+            made, in_c = self.backward(given, do)
+        self.assertFalse(in_c)
+        with mock.patch.dict(os.environ, XLA_FLAGS="--xla_gpu_deterministic_ops=true"):
+            made, in_c = self.backward(given, do)
+        self.assertFalse(in_c)
+        self.assertNotEqual(made, first)
+        o = fa3.attention(*given, causal=True)
+        with FlopCounterMode(display=False) as counter:
+            o.backward(do)
+        self.assertGreater(counter.get_total_flops(), 0)
+        o = fa3.attention(*given, causal=True)
+        (dq,) = torch.autograd.grad(o, given[:1], do, create_graph=True)
+        with self.assertRaisesRegex(fa3.UnsupportedError, "second-order"):
+            dq.sum().backward()
+        self.assertTrue(self.backward(given, do)[1])
+
+    @needs_native
+    def test_backward_holds_nothing(self):
+        given, do = self.grads(), self.q
+        for _ in range(3):
+            self.backward(given, do)
+        gc.collect()
+        before = [sys.getrefcount(one) for one in (*given, do)], _count()
+        for _ in range(50):
+            o = fa3.attention(*given, causal=True)
+            dq, dk, dv = torch.autograd.grad(o, given, do)
+            self.assertEqual((dq.shape, sys.getrefcount(dq)), (do.shape, 2))
+        del o, dq, dk, dv
+        gc.collect()
+        self.assertEqual(([sys.getrefcount(one) for one in (*given, do)], _count()), before)
+
+    @needs_native
+    def test_errors_of_a_backward(self):
+        given, do = self.grads(), self.q
+        for _ in range(2):
+            self.backward(given, do)
+        o = fa3.attention(*given, causal=True)
+        self.fake.fakeCudaFail(b"cuLaunchKernelEx", 1, 719)
+        with self.assertRaises(runtime.Error):
+            o.backward(do)
+        self.fake.fakeCudaReset()
+        self.assertTrue(self.backward(given, do)[1])
 
 
 def _calls():

@@ -50,9 +50,7 @@ class ServingTest(OnCpu):
         ):  # fmt: skip
             with self.subTest(named):
                 self.check_packed(lengths, **named)
-        self.check_packed(
-            lengths, used_q=i32(5, 0, 26, 1), used_k=i32(20, 3, 11, 40), causal=True
-        )
+        self.check_packed(lengths, used_q=i32(5, 0, 26, 1), used_k=i32(20, 3, 11, 40), causal=True)
 
     def test_heads_of_a_group_are_rows(self):
         """The compiler knows the group, not the heads: kernels serve all models of it."""
@@ -146,9 +144,7 @@ class ServingTest(OnCpu):
         )
         for n, length in enumerate(lengths.tolist()):
             here = slice(*cu[n : n + 2].tolist())
-            expected, _ = one_sequence(
-                q[here], k[n, :length], v[n, :length], causal=True
-            )
+            expected, _ = one_sequence(q[here], k[n, :length], v[n, :length], causal=True)
             self.close(o[here], expected)
 
     def test_sinks(self):
@@ -185,17 +181,15 @@ class ServingTest(OnCpu):
         lengths = ((7, 20), (0, 5), (26, 26), (3, 40))
         cu_q, cu_k = (starts(one) for one in zip(*lengths))
         for named in ({}, {"causal": True}, {"window": (6, 2), "softcap": 2.0}):
-            given = [
-                self.random(int(cu[-1]), h, 16)
-                for cu, h in ((cu_q, 4), (cu_k, 2), (cu_k, 2))
-            ]
+            given = [self.random(int(cu[-1]), h, 16) for cu, h in ((cu_q, 4), (cu_k, 2), (cu_k, 2))]
             weights = torch.linspace(-1, 1, 16)
             grads = []
             for ours in (True, False):
                 q, k, v = (one.detach().clone().requires_grad_() for one in given)
                 if ours:
                     with mock.patch.object(
-                        packed, "attention",
+                        packed,
+                        "attention",
                         lambda *args, real=packed.attention, **more: real(
                             *args, **more, interpret=True
                         ),
@@ -236,10 +230,7 @@ class ServingTest(OnCpu):
             i, j = int(cu_q[n]), int(cu_k[n])
             rows, keys = slice(i, i + a), slice(j, j + b)
             weights[rows] = torch.linspace(-1, 1, 16)
-            x, y, z = (
-                one[s].float().requires_grad_()
-                for one, s in zip(given, (rows, keys, keys))
-            )
+            x, y, z = (one[s].float().requires_grad_() for one, s in zip(given, (rows, keys, keys)))
             made, _ = one_sequence(x, y, z, causal=True)
             (made * weights[rows]).sum().backward()
             for sums, s, one in zip(expected, (rows, keys, keys), (x, y, z)):
@@ -306,9 +297,11 @@ class LaunchTest(unittest.TestCase):
         def on_a_cache(q):
             return door.flash_attn_with_kvcache(q * 1, cache, cache, cache_seqlens=lengths) + 1
 
-        with support.fake_gpu(), mock.patch.object(
-            serving, "_sms", lambda _: 132
-        ), mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()):
+        with (
+            support.fake_gpu(),
+            mock.patch.object(serving, "_sms", lambda _: 132),
+            mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()),
+        ):
             for run, given in ((packed_rows, x), (on_a_cache, x[:2].reshape(2, 1, 4, 64))):
                 torch._dynamo.reset()
                 compiled = torch.compile(run, backend="eager", fullgraph=True)
@@ -317,7 +310,7 @@ class LaunchTest(unittest.TestCase):
                     self.assertEqual(compiled(given).shape, given.shape)
                     self.assertEqual(fake.fakeCudaNumLaunches() - before, 1)
             serving._plans.clear()
-            serving._ready.clear()
+            serving.ready.clear()
 
     def test_launches(self):
         fake = support.fake_driver()
@@ -325,11 +318,13 @@ class LaunchTest(unittest.TestCase):
         pages = torch.zeros(300, 16, 2, 64, dtype=torch.bfloat16)
         table = torch.zeros(2, 128, dtype=torch.int32)
         props = mock.Mock(multi_processor_count=132)
-        with support.fake_gpu(), mock.patch.object(
-            torch.cuda, "get_device_properties", lambda device: props
-        ), mock.patch.object(torch.cuda, "device", lambda device: mock.MagicMock()):
+        with (
+            support.fake_gpu(),
+            mock.patch.object(torch.cuda, "get_device_properties", lambda device: props),
+            mock.patch.object(torch.cuda, "device", lambda device: mock.MagicMock()),
+        ):
             serving._plans.clear()
-            serving._ready.clear()
+            serving.ready.clear()
             for _ in range(2):
                 before = fake.fakeCudaNumLaunches()
                 door.flash_attn_with_kvcache(
@@ -387,7 +382,7 @@ class LaunchTest(unittest.TestCase):
                     self.assertIn(one.data_ptr(), params)
                 self.assertEqual((made.dtype, made.shape), (torch.bfloat16, q.shape))
             serving._plans.clear()
-            serving._ready.clear()
+            serving.ready.clear()
 
 
 if __name__ == "__main__":
