@@ -7,12 +7,21 @@
 
 namespace fa3 {
 
+/// What a forward gave, and gradients with respect to it.
+struct DeltaInputs {
+  mlir::Value o, lse;
+  mlir::Value lseGrad; ///< null for none
+  /// With respect to the edited output, which that with respect to o is made
+  /// of; null without `epilogue`.
+  mlir::Value editedGrad;
+};
+
 /// Emits the `tile.grid` of the kernel that computes shift and delta of every
-/// query, and zeroes the sums of dq if `operands` has them. `lseGrad` may be
-/// null; `unit` is that of shifts.
+/// query, and zeroes the sums of dq if `operands` has them. It writes the
+/// gradient with respect to o if that is not given. `unit` is that of shifts.
 void buildDeltaBody(mlir::OpBuilder &builder, attention::BackwardOp op,
-                    const BackwardOperands &operands, mlir::Value o,
-                    mlir::Value lse, mlir::Value lseGrad, double unit);
+                    const BackwardOperands &operands, const DeltaInputs &inputs,
+                    double unit);
 
 } // namespace fa3
 

@@ -58,15 +58,13 @@ static LogicalResult verifyPlaces(BackwardOp op) {
   return success();
 }
 
-FailureOr<attention::AuxPlace> fa3::getPlaceOfGradient(BackwardOp op,
-                                                       unsigned position) {
-  return attention::getAuxPlace(op, op.getAuxNumbers()[position]);
-}
-
 FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host) {
   BackwardOp op = host.backward;
   if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
     return op.emitOpError("has score code without 'score_grad': run "
+                          "attention-derive-gradient first");
+  if (!op.getEpilogue().empty() && op.getEpilogueGradRegion().empty())
+    return op.emitOpError("has code on the output without 'epilogue_grad': run "
                           "attention-derive-gradient first");
   if (failed(verifyPlaces(op)))
     return failure();
@@ -83,8 +81,9 @@ FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host) {
   facts.queries = getLength(Sequence::query, host.queries);
   facts.keys = getLength(Sequence::key, host.keys);
   facts.listed = op.getSizesOfBlocks();
-  for (unsigned position = 0; position < host.auxGrads.size(); ++position) {
-    FailureOr<attention::AuxPlace> place = getPlaceOfGradient(op, position);
+  // Those of operands that the output is edited with come with delta.
+  for (int64_t number : op.getAuxNumbers(/*ofEpilogue=*/false)) {
+    FailureOr<attention::AuxPlace> place = attention::getAuxPlace(op, number);
     if (failed(place))
       return failure();
     facts.aux.push_back(getAuxProducts(*place));

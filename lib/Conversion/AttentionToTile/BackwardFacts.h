@@ -12,11 +12,6 @@ namespace fa3 {
 /// Reads what Tuning/BackwardPlan.h plans by.
 mlir::FailureOr<BackwardFacts> readBackwardFacts(attention::HostFunction &host);
 
-/// Where score code reads the auxiliary operand whose gradient is the result
-/// with this number.
-mlir::FailureOr<attention::AuxPlace>
-getPlaceOfGradient(attention::BackwardOp op, unsigned position);
-
 } // namespace fa3
 
 #endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDFACTS_H

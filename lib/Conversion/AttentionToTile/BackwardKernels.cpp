@@ -44,12 +44,21 @@ private:
   void launch(gpu::GPUFuncOp kernel, const KernelArguments &arguments,
               ValueRange cost);
   Value allocateSums();
+  /// The array for the gradient of an auxiliary operand.
+  Value getAuxGradient(int64_t number) {
+    auto it = llvm::find(op.getAuxNumbers(), number);
+    return host.auxGrads[it - op.getAuxNumbers().begin()];
+  }
+  /// Memory for the gradient with respect to o before it is edited, and arrays
+  /// for those of what it is edited with, seen as (batch, head, query, column).
+  void allocateEdited();
   void buildDelta(bool isFused, bool hasLargeScores);
   void buildConversion();
-  /// What a kernel without scores takes to find its rows, those of `queries`.
-  void addSequences(KernelArguments &arguments);
+  /// What a kernel without scores takes to find its rows, those of `queries`,
+  /// or all that regions may use.
+  void addSequences(KernelArguments &arguments, bool needsAll = false);
   void getSequences(function_ref<Value(Value)> get, Value queries,
-                    BackwardOperands &operands);
+                    BackwardOperands &operands, bool needsAll = false);
   /// `aux` is the gradient of an auxiliary operand that the part computes.
   struct AuxTarget {
     unsigned position = 0;
@@ -74,6 +83,9 @@ private:
   Value rest;         ///< workspace where scores may be large, else null
   Value dqSums;       ///< workspace of the fused form, null in the split one
   SmallVector<Value> transposedAux;
+  /// The gradient with respect to o: as it is given, or a workspace.
+  Value outGrad;
+  SmallVector<Value> editGrads;
   attention::Captures captures;
 };
 } // namespace
@@ -109,7 +121,35 @@ Value BackwardKernels::allocateSums() {
       "dq_sums");
 }
 
+void BackwardKernels::allocateEdited() {
+  outGrad = host.outGrad;
+  if (op.getEpilogue().empty())
+    return;
+  auto given = cast<MemRefType>(host.outGrad.getType());
+  SmallVector<Value> extents;
+  for (int64_t axis = 0; axis < given.getRank(); ++axis)
+    extents.push_back(memref::DimOp::create(onHost, host.outGrad, axis));
+  outGrad = attention::allocateWorkspace(
+      onHost, RankedTensorType::get(given.getShape(), given.getElementType()),
+      extents, "do_plain");
+  for (int64_t number : op.getAuxNumbers(/*ofEpilogue=*/true)) {
+    // The verifier has looked at the place.
+    FailureOr<attention::AuxPlace> place = attention::getAuxPlace(op, number);
+    SmallVector<unsigned> order;
+    for (auto wanted :
+         {attention::AuxIndex::Batch, attention::AuxIndex::Head,
+          attention::AuxIndex::Query, attention::AuxIndex::Column})
+      if (place->has(wanted))
+        order.push_back(llvm::find(place->indices, wanted) -
+                        place->indices.begin());
+    AffineMap map = AffineMap::getPermutationMap(order, op.getContext());
+    editGrads.push_back(memref::TransposeOp::create(
+        onHost, getAuxGradient(number), AffineMapAttr::get(map)));
+  }
+}
+
 void BackwardKernels::buildDelta(bool isFused, bool hasLargeScores) {
+  allocateEdited();
   if (isFused)
     dqSums = allocateSums();
   // Whole blocks, of which all is written: they fill whole units of a bulk
@@ -127,27 +167,37 @@ void BackwardKernels::buildDelta(bool isFused, bool hasLargeScores) {
                     shift,  delta,        dqSums};
   for (Value value : values)
     arguments.add(value);
-  addSequences(arguments);
+  bool isEdited = outGrad != host.outGrad;
+  if (isEdited) {
+    arguments.add(outGrad);
+    for (Value value : editGrads)
+      arguments.add(value);
+  }
+  addSequences(arguments, /*needsAll=*/isEdited);
   gpu::GPUFuncOp kernel = createKernel("delta", arguments);
   OpBuilder inKernel(kernel.getBody().front().getTerminator());
   auto get = [&](Value value) {
     return arguments.lookup(inKernel, kernel, value);
   };
   BackwardOperands operands;
-  operands.outGrad = get(host.outGrad);
+  operands.outGrad = get(outGrad);
+  for (Value value : editGrads)
+    operands.editGrads.push_back(get(value));
   operands.shift = get(shift);
   operands.delta = get(delta);
   operands.dqSums = get(dqSums);
-  getSequences(get, host.o, operands);
-  buildDeltaBody(inKernel, op, operands, get(host.o), get(host.lse),
-                 get(host.lseGrad), hasLargeScores ? 1 : llvm::numbers::log2e);
+  getSequences(get, host.o, operands, /*needsAll=*/isEdited);
+  buildDeltaBody(inKernel, op, operands,
+                 {get(host.o), get(host.lse), get(host.lseGrad),
+                  isEdited ? get(host.outGrad) : Value()},
+                 hasLargeScores ? 1 : llvm::numbers::log2e);
   launch(kernel, arguments, {});
 }
 
-void BackwardKernels::addSequences(KernelArguments &arguments) {
+void BackwardKernels::addSequences(KernelArguments &arguments, bool needsAll) {
   arguments.add(host.maxQ);
   // Of sequences that fill their arrays nothing else is to be known.
-  if (!op.hasLengths())
+  if (!op.hasLengths() && !needsAll)
     return;
   arguments.add(host.k);
   for (Value value : host.aux)
@@ -157,11 +207,12 @@ void BackwardKernels::addSequences(KernelArguments &arguments) {
 }
 
 void BackwardKernels::getSequences(function_ref<Value(Value)> get,
-                                   Value queries, BackwardOperands &operands) {
+                                   Value queries, BackwardOperands &operands,
+                                   bool needsAll) {
   operands.maxQ = get(host.maxQ);
   operands.batch = host.batchExtent;
   operands.q = operands.k = get(queries);
-  if (!op.hasLengths())
+  if (!op.hasLengths() && !needsAll)
     return;
   operands.k = get(host.k);
   for (Value value : host.aux)
@@ -208,7 +259,7 @@ BackwardKernels::getHostOperands(const BackwardProducts &products,
   BackwardOperands operands;
   operands.q = host.q;
   operands.k = host.k;
-  operands.outGrad = host.outGrad;
+  operands.outGrad = outGrad;
   operands.shift = shift;
   operands.rest = rest;
   if (products.needsGradient()) {
@@ -292,14 +343,14 @@ SmallVector<Value> BackwardKernels::getCost(const BackwardProducts &products) {
 /// of rows, and the sums of these. Gives their number.
 FailureOr<int64_t> BackwardKernels::buildAuxGradient(unsigned position,
                                                      const BackwardPart &part) {
-  int64_t number = op.getAuxNumbers()[position];
-  FailureOr<attention::AuxPlace> place = getPlaceOfGradient(op, position);
+  int64_t number = op.getAuxNumbers(/*ofEpilogue=*/false)[position];
+  FailureOr<attention::AuxPlace> place = attention::getAuxPlace(op, number);
   if (failed(place))
     return failure();
   AuxTarget target;
   target.position = position;
   target.place = *place;
-  target.gradient = host.auxGrads[position];
+  target.gradient = getAuxGradient(number);
   target.suffix = "daux" + std::to_string(number);
   if (!hasPartialSums(*place)) {
     buildPart(part, target);

@@ -28,6 +28,9 @@ struct BackwardOperands {
   mlir::Value auxGrad;
   unsigned auxPosition = 0;
   attention::AuxPlace auxPlace;
+  /// Gradients of auxiliary operands that the output is edited with, as (batch,
+  /// head, query, column).
+  llvm::SmallVector<mlir::Value> editGrads;
   /// What steps add dq to, without the scale; f32, like dq.
   mlir::Value dqSums;
   /// Auxiliary operands, and the same with the last two dimensions exchanged.

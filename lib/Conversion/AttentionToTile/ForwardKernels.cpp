@@ -8,6 +8,7 @@
 #include "SequenceCode.h"
 #include "SplitCount.h"
 #include "fa3/Dialect/Attention/Contract/Captures.h"
+#include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -21,6 +22,8 @@ namespace {
 /// Results of an attention, or of its parts, in memory.
 struct Results {
   Value o, lse;
+  /// o before it is edited, null for none.
+  Value plain;
 };
 
 /// Builds the kernels of one forward.
@@ -47,6 +50,9 @@ private:
                                KernelOperands &operands);
   void buildLaunch(gpu::GPUFuncOp kernel, const KernelArguments &arguments);
   LogicalResult buildMerge(const std::optional<GroupPacking> &packing);
+  /// Memory for an output that another kernel edits, and that kernel.
+  Value allocateUnedited();
+  void buildEdit();
 
   HostFunction &host;
   gpu::GPUModuleOp module;
@@ -56,6 +62,8 @@ private:
   /// Where parts of the keys go, null for none; and how many each has.
   Results parts;
   int64_t partKeys = 0;
+  /// An output in f32 that is edited by a kernel of its own, null for none.
+  Value unedited;
 };
 } // namespace
 
@@ -88,7 +96,7 @@ ForwardBuilder::createKernel(StringRef name, Value q, Value qv, Results results,
     arguments.add(value);
   for (Value value : host.aux)
     arguments.add(value);
-  for (Value value : {results.o, results.lse, host.scale})
+  for (Value value : {results.o, results.lse, results.plain, host.scale})
     arguments.add(value);
   for (Value value : host.scales)
     arguments.add(value);
@@ -109,6 +117,7 @@ ForwardBuilder::createKernel(StringRef name, Value q, Value qv, Results results,
   operands.qv = inKernel(qv);
   operands.o = inKernel(results.o);
   operands.lse = inKernel(results.lse);
+  operands.plain = inKernel(results.plain);
   operands.scale = inKernel(host.scale);
   operands.maxQ = inKernel(host.maxQ);
   operands.sinks = inKernel(host.sinks);
@@ -138,9 +147,16 @@ void ForwardBuilder::buildLaunch(gpu::GPUFuncOp kernel,
 LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
                                              KernelOperands &operands) {
   Value q = host.q, qv = host.qv;
-  Results results = {host.o, host.lse};
+  Results results = {host.o, host.lse, host.plain};
+  if (!forward.getEpilogue().empty() && !host.splits && !fitsOutput(forward)) {
+    unedited = allocateUnedited();
+    results.o = unedited;
+    results.plain = Value();
+    operands.isUnedited = true;
+  }
   operands.partKeys = partKeys;
-  view(operands.packing, {&q, &qv, &results.o, &results.lse}, 0);
+  view(operands.packing, {&q, &qv, &results.o, &results.lse, &results.plain},
+       0);
   limitSequences(host, attention::Sequence::query);
   captures = attention::collectCaptures(forward.getOperation(), host.values);
   if (host.splits) {
@@ -170,8 +186,8 @@ ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
       heads && !host.sinks)
     merged.packing = heads;
   Value q = host.q;
-  Results results = {host.o, host.lse};
-  view(merged.packing, {&q, &results.o, &results.lse}, 0);
+  Results results = {host.o, host.lse, host.plain};
+  view(merged.packing, {&q, &results.o, &results.lse, &results.plain}, 0);
   view(merged.packing, {&parts.o, &parts.lse}, 1);
   auto [merge, arguments] =
       createKernel((host.function.getName() + "_merge").str(), q,
@@ -184,6 +200,32 @@ ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
   OpBuilder onHost = host.getBuilder();
   launchKernel(onHost, forward.getLoc(), module, merge, arguments.get());
   return success();
+}
+
+Value ForwardBuilder::allocateUnedited() {
+  OpBuilder builder = host.getBuilder();
+  ImplicitLocOpBuilder b(forward.getLoc(), builder);
+  auto type = cast<MemRefType>(host.o.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = getTileWidth(shape.back());
+  SmallVector<Value> extents;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    extents.push_back(memref::DimOp::create(b, host.o, axis));
+  return attention::allocateWorkspace(
+      b, RankedTensorType::get(shape, b.getF32Type()), extents, "o_unedited");
+}
+
+void ForwardBuilder::buildEdit() {
+  KernelOperands operands;
+  Results results = {host.o, /*lse=*/Value(), host.plain};
+  auto [kernel, arguments] = createKernel(
+      (host.function.getName() + "_epilogue").str(), host.q, /*qv=*/Value(),
+      results, {unedited, /*lse=*/Value(), /*plain=*/Value()}, operands);
+  OpBuilder builder(kernel.getBody().front().getTerminator());
+  buildEditBody(builder, forward, operands,
+                arguments.lookup(builder, kernel, unedited));
+  OpBuilder onHost = host.getBuilder();
+  launchKernel(onHost, forward.getLoc(), module, kernel, arguments.get());
 }
 
 namespace {
@@ -246,7 +288,9 @@ FailureOr<ForwardKernels> ForwardBuilder::build(const ForwardOptions &options) {
   if (failed(buildAttention(plan, operands)) ||
       (host.splits && failed(buildMerge(packing))))
     return failure();
-  return ForwardKernels{host.splits ? 2 : 1, packing.has_value()};
+  if (unedited)
+    buildEdit();
+  return ForwardKernels{host.splits || unedited ? 2 : 1, packing.has_value()};
 }
 
 FailureOr<ForwardKernels>

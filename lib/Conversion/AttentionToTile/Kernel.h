@@ -31,12 +31,16 @@ struct KernelOperands {
   /// lse is null without that result; a transposed v is (batch, head, element,
   /// sequence).
   mlir::Value q, k, v, o, lse;
+  /// What o would be without `epilogue`; null without that result.
+  mlir::Value plain;
   /// The part of queries that multiplies values, as q is; null for none.
   mlir::Value qv;
   llvm::SmallVector<mlir::Value> aux;
   mlir::Value scale; ///< f32
   /// Scales of q, k and v, none with 16-bit operands.
   llvm::SmallVector<mlir::Value> scales;
+  /// Whether o is edited elsewhere: it is f32 then.
+  bool isUnedited = false;
   /// Whether o and lse are of parts of the keys: f32, with the number of the
   /// part in front of other indices.
   bool inParts = false;
@@ -63,6 +67,14 @@ mlir::LogicalResult buildMergeBody(mlir::OpBuilder &builder,
                                    attention::ForwardOp op,
                                    const KernelOperands &whole,
                                    mlir::Value parts, mlir::Value lseParts);
+
+/// Whether the registers of a tile of the output have room for what `epilogue`
+/// reads beside it.
+bool fitsOutput(attention::ForwardOp op);
+
+/// Emits a kernel that edits `unedited`, an output in f32, into o.
+void buildEditBody(mlir::OpBuilder &builder, attention::ForwardOp op,
+                   const KernelOperands &operands, mlir::Value unedited);
 
 /// Emits the `tile.grid` of a kernel at the builder's position.
 mlir::LogicalResult buildKernelBody(mlir::OpBuilder &builder,

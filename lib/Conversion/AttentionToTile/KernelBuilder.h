@@ -51,6 +51,8 @@ public:
   mlir::LogicalResult build();
   /// The same for a kernel that merges parts.
   void buildMerge(mlir::Value parts, mlir::Value lseParts);
+  /// The same for a kernel that edits an output.
+  void buildEdit(mlir::Value unedited);
 
 private:
   using Expander = ScalarRegionExpander;
@@ -193,6 +195,17 @@ private:
   mlir::Value dropWeights(mlir::Value weights, Expander &expander);
   State addProducts(State state);
   void buildEpilogue(State state, mlir::Value firstRow);
+  /// Stores columns of the output from `firstColumn` on, edited and as they
+  /// are.
+  void storeOutput(mlir::Value out, mlir::Value firstRow,
+                   mlir::Value firstColumn);
+  /// The output as the `epilogue` region edits it.
+  mlir::Value editOutput(mlir::Value out, mlir::Value firstRow,
+                         mlir::Value firstColumn);
+  /// Rounds a tile to the elements of an array, and stores it where `place`
+  /// says.
+  void storeRounded(mlir::Value tile, mlir::Value array,
+                    mlir::ValueRange place);
   mlir::Value buildLogarithm(mlir::Value sum, mlir::Value maximum,
                              mlir::Value empty);
   /// Parts that were summed up: weighted outputs, the largest lse, the sum of

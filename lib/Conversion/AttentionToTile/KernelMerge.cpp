@@ -161,11 +161,7 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
   if (operands.sinks)
     merged = addSinks(merged);
   auto [out, empty] = divideMerged(merged);
-  Type element = cast<MemRefType>(operands.o.getType()).getElementType();
-  if (!element.isF32())
-    out = arith::TruncFOp::create(b, tensor({rows, columns}, element), out);
-  tile::StoreOp::create(b, out, operands.o, getPlace(firstRow, firstColumn),
-                        storeEnd, /*add=*/UnitAttr(), getFold());
+  storeOutput(out, firstRow, firstColumn);
   if (!operands.lse)
     return;
   Value lse = buildMergedSum(merged, empty);

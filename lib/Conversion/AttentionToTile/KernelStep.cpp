@@ -336,12 +336,10 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   Value lse;
   if (isOnePart)
     std::tie(out, lse) = mergeOnePart(out, buildLogarithm(sum, maximum, empty));
-  Type element = cast<MemRefType>(operands.o.getType()).getElementType();
-  if (!element.isF32())
-    out = arith::TruncFOp::create(b, tensor({rows, width}, element), out);
-  tile::StoreOp::create(b, out, operands.o,
-                        getPartPlace(part, firstRow, index(0)), storeEnd,
-                        /*add=*/UnitAttr(), getFold());
+  if (operands.inParts)
+    storeRounded(out, operands.o, getPartPlace(part, firstRow, index(0)));
+  else
+    storeOutput(out, firstRow, index(0));
   if (!operands.lse)
     return;
   if (!lse)

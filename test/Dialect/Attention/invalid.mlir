@@ -327,9 +327,10 @@ func.func @group_of_key_heads(%q: !t, %k: !u) {
 !t = tensor<1x2x?x64xf16>
 func.func @score_types(%q: !t) {
   // expected-error @+1 {{expects 'score_mod' to take ('f32', 'index', 'index', 'index', 'index'), got ('f16', 'index')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>}> ({
   ^bb0(%s: f16, %b: index):
     "attention.yield"(%s) : (f16) -> ()
+  }, {
   }, {
   }, {
   }, {
@@ -397,10 +398,11 @@ func.func @empty(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @keep_types(%q: !t) {
   // expected-error @+1 {{expects 'mask_mod' to take ('index', 'index', 'index', 'index'), got ('i1')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>}> ({
   }, {
   ^bb0(%s: i1):
     "attention.yield"(%s) : (i1) -> ()
+  }, {
   }, {
   }, {
   }, {
@@ -1696,7 +1698,7 @@ func.func @grad_aux_twice(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a:
 // backward C16
 func.func @grad_aux_results(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>) {
   // expected-error @+1 {{expects a result for every number of 'grad_aux', 1, got 0}}
-  %g:3 = "attention.backward"(%q, %q, %q, %q, %lse, %q, %a) <{gradAux = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {}, {})
+  %g:3 = "attention.backward"(%q, %q, %q, %q, %lse, %q, %a) <{gradAux = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 1, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
     : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>, tensor<8xf32>)
     -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
   return
@@ -2226,7 +2228,7 @@ func.func @scale(%q: tensor<1x1x?x64xf16>) {
 // C23
 func.func @two_scales(%q: tensor<1x1x?x64xf16>, %s: f32) {
   // expected-error @+1 {{expects one scale, got a value and a number}}
-  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0>}> ({}, {}, {}, {}, {}, {}, {})
+  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {})
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, f32) -> tensor<1x1x?x64xf16>
   return
 }

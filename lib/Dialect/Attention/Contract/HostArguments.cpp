@@ -49,6 +49,8 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
     return std::nullopt;
   }
   auto extent = static_cast<Extent>(number);
+  if (extent == Extent::Keys && isOfEpilogue(region))
+    extent = Extent::Columns;
   auto scored = dyn_cast<ScoredOpInterface>(op);
   if (scored && region == &scored.getPlaceKRegion() && extent == Extent::Heads)
     extent = Extent::KeyHeads;
@@ -56,7 +58,7 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
 }
 
 static StringRef getDimName(Extent extent) {
-  static constexpr StringRef names[] = {"b", "h", "sq", "sk", "hk"};
+  static constexpr StringRef names[] = {"b", "h", "sq", "sk", "hk", "dv"};
   return names[static_cast<unsigned>(extent)];
 }
 
@@ -438,7 +440,9 @@ describeResult(ScoredOpInterface op, OpResult result) {
   dims.push_back(isForward || number == 2 ? "dv" : "d");
   if (op.getLayout() == Layout::bshd)
     std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
-  return {isForward ? "o" : gradients[number].str(), dims};
+  if (isForward)
+    return {number == 0 ? "o" : "o_plain", dims};
+  return {gradients[number].str(), dims};
 }
 
 SmallVector<HostArgument>

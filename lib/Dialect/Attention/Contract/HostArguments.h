@@ -24,7 +24,7 @@ struct HostArgument {
 };
 
 /// Which extent bounds an index of the regions.
-enum class Extent { Batch, Heads, Queries, Keys, KeyHeads };
+enum class Extent { Batch, Heads, Queries, Keys, KeyHeads, Columns };
 
 /// What bounds an index: an extent, `more` elements behind it.
 struct IndexBound {

@@ -138,9 +138,9 @@ void HostBuilder::requireShapes() {
 }
 
 void HostBuilder::requireReads(unsigned number) {
-  Value extents[] = {host.batch, host.heads, host.queries, host.keys,
-                     host.keyHeads};
   ScoredOpInterface op = host.getScored();
+  Value extents[] = {host.batch, host.heads,    host.queries,
+                     host.keys,  host.keyHeads, constant(op.getValueHeadDim())};
   requireReads(op, op.getAux()[number], host.aux[number], extents);
 }
 
@@ -163,8 +163,9 @@ void HostBuilder::requireReads(Operation *op, Value tensor, Value argument,
         needed = constant(*literal + 1);
         what = "elements read";
       } else if (std::optional<IndexBound> bound = getBound(index)) {
-        static constexpr StringRef names[] = {"batches", "heads of q",
-                                              "queries", "keys", "heads of k"};
+        static constexpr StringRef names[] = {"batches",    "heads of q",
+                                              "queries",    "keys",
+                                              "heads of k", "columns of o"};
         unsigned which = static_cast<unsigned>(bound->extent);
         // Of queries and keys that have places no extent is known.
         if (scored &&
@@ -219,10 +220,11 @@ void HostBuilder::requireAuxGradient(unsigned position) {
             cast<BlockArgument>(argument).getArgNumber(), kArgumentNameAttr)
         .getValue();
   };
-  Value extents[] = {host.batch, host.heads, host.queries, host.keys,
-                     constant(1)};
-  static constexpr StringRef names[] = {"batches", "heads of q", "queries",
-                                        "keys", "1"};
+  Value extents[] = {host.batch,   host.heads,
+                     host.queries, host.keys,
+                     constant(1),  constant(host.backward.getValueHeadDim())};
+  static constexpr StringRef names[] = {
+      "batches", "heads of q", "queries", "keys", "1", "columns of o"};
   // The verifier has looked at the place.
   FailureOr<AuxPlace> place = getAuxPlace(host.backward, number);
   for (auto [axis, index] : llvm::enumerate(place->indices)) {

@@ -191,6 +191,10 @@ void HostBuilder::buildForward() {
                                     : view(v, forward.getLayout());
   host.o = view(o, forward.getLayout());
   host.lse = lse;
+  if (Value plain = host.values.lookupOrNull(forward.getPlain())) {
+    requireSame(q, plain, "q and o_plain");
+    host.plain = view(plain, forward.getLayout());
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -78,7 +78,13 @@ verifyElements(ForwardOp op,
            << element;
   for (auto [name, tensor] : tensors) {
     Type own = tensor.getElementType();
-    if (is8Bit && name == "o") {
+    if (name == "o" && !op.getEpilogue().empty()) {
+      // C30.
+      if (!own.isF16() && !own.isBF16() && !own.isF32() && !isFloat8(own))
+        return op.emitOpError("expects o of f16, bf16, f32, f8E4M3FN or "
+                              "f8E5M2 beside 'epilogue', got ")
+               << own;
+    } else if (is8Bit && name == "o") {
       if (!own.isF16() && !own.isBF16() && !own.isF32())
         return op.emitOpError("expects o of f16, bf16 or f32, got ") << own;
     } else if (isInteger && name == "v") {
@@ -258,7 +264,7 @@ LogicalResult ForwardOp::verify() {
            << " for each element of k, got " << q.getShape().back();
 
   if (failed(verifyQv(*this)) || failed(verifyPlacesOfForward(*this)) ||
-      failed(verifyLists(*this)))
+      failed(verifyLists(*this)) || failed(verifyPlain(*this)))
     return failure();
   bool hasPlaces = hasPlace(Sequence::query) || hasPlace(Sequence::key);
   for (auto [name, tensor] : tensors)
@@ -351,7 +357,8 @@ LogicalResult ForwardOp::verifyRegions() {
       failed(verifyScalarRegion(*this, getMaskMod(), "mask_mod",
                                 {index, index, index, index},
                                 builder.getI1Type())) ||
-      failed(verifyKeepMod(*this)) || failed(verifySequenceRegions(*this)))
+      failed(verifyKeepMod(*this)) || failed(verifyEpilogue(*this)) ||
+      failed(verifySequenceRegions(*this)))
     return failure();
   return verifyListCode(*this);
 }
@@ -384,14 +391,14 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
   auto value = cast<RankedTensorType>(v.getType());
   SmallVector<int64_t> shape(query.getShape());
   shape.back() = value.getShape().back();
-  Type o = RankedTensorType::get(shape, query.getElementType()), lse;
+  Type o = RankedTensorType::get(shape, query.getElementType()), lse, plain;
   if (withLse) {
     shape.pop_back();
     if (layout == Layout::bshd && shape.size() >= 2)
       std::swap(shape[shape.size() - 2], shape.back());
     lse = RankedTensorType::get(shape, builder.getF32Type());
   }
-  build(builder, state, o, lse, q, k, v, /*qv=*/Value(), aux, scale,
+  build(builder, state, o, lse, plain, q, k, v, /*qv=*/Value(), aux, scale,
         /*scales=*/ValueRange(), /*maxQ=*/Value(), /*splits=*/Value(),
         /*sinks=*/Value(), DenseI64ArrayAttr(),
         /*qTerms=*/builder.getI64IntegerAttr(1),

@@ -47,6 +47,8 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   printRegion(printer, "score_grad", getScoreGradRegion());
   printRegion(printer, "mask_mod", getMaskMod());
   printRegion(printer, "keep_mod", getKeepMod());
+  printRegion(printer, "epilogue", getEpilogue());
+  printRegion(printer, "epilogue_grad", getEpilogueGradRegion());
   printSequenceRegions(printer, *this);
   printBlocks(printer, *this);
 }
@@ -123,7 +125,8 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
          *keep = result.addRegion(), *lengths = result.addRegion(),
          *placeQ = result.addRegion(), *placeK = result.addRegion(),
          *kept = result.addRegion(), *blocks = result.addRegion(),
-         *blocksByKey = result.addRegion();
+         *blocksByKey = result.addRegion(), *epilogue = result.addRegion(),
+         *ofEpilogue = result.addRegion();
   if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
       parseRegion(parser, *score, {f32, index, index, index, index},
                   "score_mod"))
@@ -137,6 +140,14 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   if (succeeded(parser.parseOptionalKeyword("keep_mod")) &&
       parseRegion(parser, *kept, {index, index, index, index}, "keep_mod"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("epilogue")) &&
+      parseRegion(parser, *epilogue, {f32, index, index, index, index},
+                  "epilogue"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("epilogue_grad")) &&
+      parseRegion(parser, *ofEpilogue, {f32, f32, index, index, index, index},
+                  "epilogue_grad"))
     return failure();
   if (parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
     return failure();
@@ -225,7 +236,7 @@ static LogicalResult verifyLists(BackwardOp op) {
   for (auto [isThere, what] :
        {std::pair(op.hasLengths(), "lengths of sequences"),
         {op.getMaxQ() != nullptr, "'max_q'"},
-        {!op.getAuxNumbers().empty(), "'grad_aux'"}})
+        {!op.getAuxNumbers(/*ofEpilogue=*/false).empty(), "'grad_aux'"}})
     if (isThere)
       return op.emitOpError("expects no ") << what << " beside lists of blocks";
   return success();
@@ -326,7 +337,7 @@ LogicalResult BackwardOp::verify() {
              << tensor.type << "), got " << result.getType();
   if (failed(verifyAuxNumbers(*this)))
     return failure();
-  if (hasLengths() && !getAuxNumbers().empty())
+  if (hasLengths() && !getAuxNumbers(/*ofEpilogue=*/false).empty())
     return emitOpError("expects no 'grad_aux' beside 'lengths'");
   if (failed(verifyLists(*this)))
     return failure();
@@ -338,7 +349,10 @@ LogicalResult BackwardOp::verifyRegions() {
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
   if (!getScoreGradRegion().empty() && getScoreMod().empty())
     return emitOpError("expects no 'score_grad' without 'score_mod'");
-  SmallVector<Type> gradients(1 + getAuxNumbers().size(), f32);
+  if (failed(verifyEpilogue(*this)) || failed(verifyEpilogueGrad(*this)))
+    return failure();
+  SmallVector<Type> gradients(1 + getAuxNumbers(/*ofEpilogue=*/false).size(),
+                              f32);
   if (failed(verifyScalarRegion(*this, getScoreMod(), "score_mod",
                                 {f32, index, index, index, index}, f32)) ||
       failed(verifyScalarRegion(*this, getScoreGradRegion(), "score_grad",

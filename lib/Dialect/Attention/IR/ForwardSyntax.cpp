@@ -38,6 +38,8 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << " layout " << stringifyLayout(getLayout());
   if (getTransposedV())
     printer << " transposed_v";
+  if (getPlain())
+    printer << " plain";
   if (getMods())
     printer << " mods " << getModsAttr();
   printKeptScale(printer, *this);
@@ -46,16 +48,17 @@ void ForwardOp::print(OpAsmPrinter &printer) {
       {getLayoutAttrName(), getModsAttrName(), getLiteralScaleAttrName(),
        getRowsAttrName(), getBlockSizesAttrName(), getQTermsAttrName(),
        getGroupAttrName(), getTransposedVAttrName(), getKeptScaleAttrName(),
-       getOperandSegmentSizesAttrName()});
+       getOperandSegmentSizesAttrName(), getResultSegmentSizeAttr()});
   printer << " : (" << getQ().getType() << ", " << getK().getType() << ", "
           << getV().getType() << ") -> ";
-  if (getLse())
-    printer << "(" << getO().getType() << ", " << getLse().getType() << ")";
+  if (getNumResults() > 1)
+    printer << "(" << getResultTypes() << ")";
   else
     printer << getO().getType();
   printRegion(printer, "score_mod", getScoreMod());
   printRegion(printer, "mask_mod", getMaskMod());
   printRegion(printer, "keep_mod", getKeepMod());
+  printRegion(printer, "epilogue", getEpilogue());
   printSequenceRegions(printer, *this);
   printBlocks(printer, *this);
 }
@@ -140,6 +143,7 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("transposed_v")))
     result.addAttribute(getTransposedVAttrName(result.name),
                         builder.getUnitAttr());
+  bool hasPlain = succeeded(parser.parseOptionalKeyword("plain"));
   ArrayAttr mods;
   if (succeeded(parser.parseOptionalKeyword("mods")) &&
       parser.parseAttribute(mods, getModsAttrName(result.name),
@@ -152,11 +156,13 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
       parser.getCurrentLocation(&typeLoc) || parser.parseType(type))
     return failure();
-  if (type.getNumInputs() != 3 || type.getNumResults() < 1 ||
-      type.getNumResults() > 2)
+  unsigned results = type.getNumResults();
+  if (type.getNumInputs() != 3 ||
+      (hasPlain ? results != 3 : results < 1 || results > 2))
     return parser.emitError(typeLoc)
-           << "expects 3 operand types and 1 or 2 result types, got "
-           << type.getNumInputs() << " and " << type.getNumResults();
+           << "expects 3 operand types and " << (hasPlain ? "3" : "1 or 2")
+           << " result types, got " << type.getNumInputs() << " and "
+           << results;
   if (parser.resolveOperands({q, k, v}, type.getInputs(), typeLoc,
                              result.operands) ||
       parser.resolveOperands(qv, qvTypes, qvLoc, result.operands) ||
@@ -177,10 +183,13 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
                            static_cast<int32_t>(aux.size()), hasScale ? 1 : 0,
                            static_cast<int32_t>(scales.size()), hasMaxQ ? 1 : 0,
                            hasSplits ? 1 : 0, sinksType ? 1 : 0}));
+  result.addAttribute(
+      getResultSegmentSizeAttr(),
+      builder.getDenseI32ArrayAttr({1, results > 1 ? 1 : 0, hasPlain ? 1 : 0}));
   Region *score = result.addRegion(), *keep = result.addRegion();
   Region *lengths = result.addRegion(), *placeQ = result.addRegion(),
          *placeK = result.addRegion(), *blocks = result.addRegion(),
-         *kept = result.addRegion();
+         *kept = result.addRegion(), *epilogue = result.addRegion();
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
   if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
       parseRegion(parser, *score, {f32, index, index, index, index},
@@ -191,6 +200,10 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   if (succeeded(parser.parseOptionalKeyword("keep_mod")) &&
       parseRegion(parser, *kept, {index, index, index, index}, "keep_mod"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("epilogue")) &&
+      parseRegion(parser, *epilogue, {f32, index, index, index, index},
+                  "epilogue"))
     return failure();
   if (parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
     return failure();

@@ -66,6 +66,13 @@ verifyScalarRegion(ScoredOpInterface op, mlir::Region &region,
 /// C27 and C28 of forward, C22 and C23 of backward.
 mlir::LogicalResult verifyKeepMod(ScoredOpInterface op);
 
+/// The region of C30 of forward and of C27 of backward.
+mlir::LogicalResult verifyEpilogue(ScoredOpInterface op);
+/// C31.
+mlir::LogicalResult verifyPlain(ForwardOp op);
+/// C27 and C28 of backward, but for `epilogue` itself.
+mlir::LogicalResult verifyEpilogueGrad(BackwardOp op);
+
 /// C18 of forward and C20 of backward: a place comes with lengths.
 mlir::LogicalResult verifyPlaces(ScoredOpInterface op);
 

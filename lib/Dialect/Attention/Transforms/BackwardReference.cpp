@@ -133,8 +133,9 @@ BackwardReference::Score BackwardReference::buildScore(ArrayRef<Value> place,
 }
 
 BackwardReference::Derivatives
-BackwardReference::buildDerivatives(Value x, ValueRange place) {
-  Region &region = op.getScoreMod();
+BackwardReference::buildDerivatives(Region &region, Region &rules,
+                                    ArrayRef<AuxSum> sums, Value x,
+                                    ValueRange place) {
   auto evaluate = [&](Value at, ReadShift shift = {}) {
     SmallVector<Value> arguments = {at};
     arguments.append(place.begin(), place.end());
@@ -150,11 +151,11 @@ BackwardReference::buildDerivatives(Value x, ValueRange place) {
     return {};
   // The derivatives by the rules, if there are any.
   SmallVector<Value> ruled;
-  if (!op.getScoreGradRegion().empty()) {
+  if (!rules.empty()) {
     Value dz = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
     SmallVector<Value> arguments = {convert(x, b.getF32Type()), dz};
     arguments.append(place.begin(), place.end());
-    ruled = inlineRegion(b, host, op.getScoreGradRegion(), arguments, lengths);
+    ruled = inlineRegion(b, host, rules, arguments, lengths);
   }
   auto isBelow = [&](Value value, Value most) -> Value {
     return arith::CmpFOp::create(b, arith::CmpFPredicate::OLE,
@@ -187,11 +188,48 @@ BackwardReference::buildDerivatives(Value x, ValueRange place) {
   Derivatives derivatives;
   derivatives.ofProduct =
       differ(evaluate(add(at, wide(kStep))), evaluate(sub(at, wide(kStep))), 0);
-  for (const AuxSum &sum : aux)
+  for (const AuxSum &sum : sums)
     derivatives.ofAux.push_back(differ(evaluate(at, {sum.tensor, wide(kStep)}),
                                        evaluate(at, {sum.tensor, wide(-kStep)}),
                                        1 + derivatives.ofAux.size()));
   return derivatives;
+}
+
+void BackwardReference::editGradient(ValueRange place, ArrayRef<Value> at) {
+  auto store = [&](Value value, const AuxSum &sum, Value column) {
+    Type element = cast<MemRefType>(sum.target.getType()).getElementType();
+    value = convert(convert(value, b.getF32Type()), element);
+    // Where places say it, there may be no batch.
+    memref::StoreOp::create(
+        b, value, sum.target,
+        getAuxIndices(sum.place, at.front(), place[1], at.back(), column));
+  };
+  for (const AuxSum &sum : edits)
+    memref::StoreOp::create(b, number(0), sum.sums, zero);
+  loop(zero, valueHeadDim, [&](Value c) {
+    Derivatives derivatives =
+        buildDerivatives(op.getEpilogue(), op.getEpilogueGradRegion(), edits,
+                         load(host.o, append(at, c)), append(place, c));
+    if (!derivatives.ofProduct) {
+      hasFailed = true;
+      return;
+    }
+    Value given = load(host.outGrad, append(at, c));
+    memref::StoreOp::create(b, round(mul(given, derivatives.ofProduct)),
+                            outGrad, ValueRange{zero, c});
+    for (auto [sum, derivative] : llvm::zip_equal(edits, derivatives.ofAux)) {
+      Value gradient = mul(given, derivative);
+      if (sum.place.has(AuxIndex::Column)) {
+        store(gradient, sum, c);
+        continue;
+      }
+      Value before = memref::LoadOp::create(b, sum.sums, zero);
+      memref::StoreOp::create(b, add(before, gradient), sum.sums, zero);
+    }
+  });
+  for (const AuxSum &sum : edits)
+    if (!sum.place.has(AuxIndex::Column))
+      store(memref::LoadOp::create(b, sum.sums, zero), sum, Value());
 }
 
 void BackwardReference::buildPair(ArrayRef<Value> place,
@@ -203,8 +241,7 @@ void BackwardReference::buildPair(ArrayRef<Value> place,
   if (rest)
     exponent = sub(exponent, rest);
   Value weight = round(math::ExpOp::create(b, exponent));
-  Value ofWeight =
-      round(dot(valueHeadDim, host.outGrad, ofQuery, host.v, ofKey));
+  Value ofWeight = round(dot(valueHeadDim, outGrad, atGrad, host.v, ofKey));
   Value kept = weight;
   if (!op.getKeepMod().empty()) {
     auto scored = cast<ScoredOpInterface>(op.getOperation());
@@ -218,7 +255,8 @@ void BackwardReference::buildPair(ArrayRef<Value> place,
   }
   Value gradient = round(mul(weight, sub(ofWeight, delta)));
   if (!op.getScoreMod().empty()) {
-    Derivatives derivatives = buildDerivatives(score.product, place);
+    Derivatives derivatives = buildDerivatives(
+        op.getScoreMod(), op.getScoreGradRegion(), aux, score.product, place);
     if (!derivatives.ofProduct) {
       hasFailed = true;
       return;
@@ -234,7 +272,7 @@ void BackwardReference::buildPair(ArrayRef<Value> place,
     gradient = multiply(derivatives.ofProduct);
   }
   Value j = place[3];
-  addScaled(valueHeadDim, dv, j, kept, host.outGrad, ofQuery);
+  addScaled(valueHeadDim, dv, j, kept, outGrad, atGrad);
   addScaled(headDim, dk, j, gradient, host.q, ofQuery);
   addScaled(headDim, dq, zero, gradient, host.k, ofKey);
 }
@@ -304,7 +342,12 @@ Value BackwardReference::buildRest(Value batch, Value h, Value keyHead, Value i,
 
 void BackwardReference::buildRow(Value batch, Value h, Value keyHead, Value i,
                                  ArrayRef<Value> at) {
-  Value delta = dot(valueHeadDim, host.outGrad, at, host.o, at);
+  atGrad = llvm::to_vector(at);
+  if (!op.getEpilogue().empty()) {
+    atGrad = {zero};
+    editGradient({batch, h, i}, at);
+  }
+  Value delta = dot(valueHeadDim, outGrad, atGrad, host.o, at);
   if (host.lseGrad)
     delta = sub(delta, load(host.lseGrad, at));
   // Of a query that sees no key it is -inf, and every weight is 0.
@@ -360,6 +403,10 @@ Value BackwardReference::build(std::optional<std::pair<Value, Value>> slice) {
   dq = memref::AllocOp::create(b,
                                MemRefType::get({1, op.getHeadDim()}, compute));
   total = memref::AllocOp::create(b, MemRefType::get({1, 1}, compute));
+  outGrad = host.outGrad;
+  if (!op.getEpilogue().empty())
+    outGrad = memref::AllocOp::create(
+        b, MemRefType::get({1, op.getValueHeadDim()}, compute));
   allocateAux();
   Value count = arith::MulIOp::create(b, host.batch, host.keyHeads);
   auto buildGroups = [&](Value first, Value last) {
@@ -383,8 +430,11 @@ Value BackwardReference::build(std::optional<std::pair<Value, Value>> slice) {
   }
   memref::DeallocOp::create(b, dq);
   memref::DeallocOp::create(b, total);
-  for (const AuxSum &sum : aux)
-    memref::DeallocOp::create(b, sum.sums);
+  if (outGrad != host.outGrad)
+    memref::DeallocOp::create(b, outGrad);
+  for (ArrayRef<AuxSum> sums : {ArrayRef(aux), ArrayRef(edits)})
+    for (const AuxSum &sum : sums)
+      memref::DeallocOp::create(b, sum.sums);
   return hasFailed ? Value() : count;
 }
 
@@ -392,11 +442,12 @@ Value fa3::attention::buildBackwardReference(
     HostFunction &host, Precision precision,
     std::optional<std::pair<Value, Value>> slice) {
   BackwardOp op = host.backward;
-  if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty()) {
-    // Without rules differences decide everywhere.
-    ScopedDiagnosticHandler quiet(op.getContext(),
-                                  [](Diagnostic &) { return success(); });
+  // Without rules differences decide everywhere.
+  ScopedDiagnosticHandler quiet(op.getContext(),
+                                [](Diagnostic &) { return success(); });
+  if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
     (void)deriveScoreGradient(op);
-  }
+  if (!op.getEpilogue().empty() && op.getEpilogueGradRegion().empty())
+    (void)deriveEpilogueGradient(op);
   return BackwardReference(host, precision).build(slice);
 }

@@ -10,7 +10,7 @@ using namespace fa3::attention;
 SmallVector<Value> BackwardReference::getAuxIndices(const AuxPlace &place,
                                                     Value batch, Value h,
                                                     Value i, Value j) {
-  Value values[] = {batch, h, i, j, zero};
+  Value values[] = {batch, h, i, j, zero, j};
   return llvm::map_to_vector(place.indices, [&](AuxIndex index) {
     return values[static_cast<unsigned>(index)];
   });
@@ -30,6 +30,8 @@ void BackwardReference::addToAux(ArrayRef<Value> gradients, Value batch,
 }
 
 void BackwardReference::allocateAux() {
+  for (AuxSum &sum : edits)
+    sum.sums = memref::AllocOp::create(b, MemRefType::get({1}, compute));
   for (AuxSum &sum : aux) {
     SmallVector<Value> extents =
         getAuxIndices(sum.place, ofGroups ? one : host.batch,

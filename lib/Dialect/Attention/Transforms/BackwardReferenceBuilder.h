@@ -33,8 +33,10 @@ public:
          llvm::zip_equal(op.getAuxNumbers(), host.auxGrads)) {
       // The verifier has looked at the place.
       mlir::FailureOr<AuxPlace> place = getAuxPlace(op, number);
-      ofGroups &= place->has(AuxIndex::Batch) && place->has(AuxIndex::Head);
-      aux.push_back({op.getAux()[number], target, *place, {}});
+      std::vector<AuxSum> &sums = place->isOfEpilogue ? edits : aux;
+      if (!place->isOfEpilogue)
+        ofGroups &= place->has(AuxIndex::Batch) && place->has(AuxIndex::Head);
+      sums.push_back({op.getAux()[number], target, *place, {}});
     }
   }
 
@@ -97,7 +99,14 @@ private:
   Score buildScore(llvm::ArrayRef<mlir::Value> place,
                    llvm::ArrayRef<mlir::Value> ofQuery,
                    llvm::ArrayRef<mlir::Value> ofKey);
-  Derivatives buildDerivatives(mlir::Value x, mlir::ValueRange place);
+  /// Those of `region` at x, by differences, and by `rules` where there are
+  /// none.
+  Derivatives buildDerivatives(mlir::Region &region, mlir::Region &rules,
+                               llvm::ArrayRef<AuxSum> sums, mlir::Value x,
+                               mlir::ValueRange place);
+  /// The gradient with respect to the output of a query, from that with respect
+  /// to what is stored.
+  void editGradient(mlir::ValueRange place, llvm::ArrayRef<mlir::Value> at);
   /// Where an element of an auxiliary operand is, in its sums or in memory.
   llvm::SmallVector<mlir::Value> getAuxIndices(const AuxPlace &place,
                                                mlir::Value batch, mlir::Value h,
@@ -153,11 +162,17 @@ private:
   mlir::Value zero, one, headDim, valueHeadDim, group, scale;
   mlir::Value dq, dk, dv; ///< sums of one query and of the keys of one head
   mlir::Value total;      ///< the sum of weights of one query
+  /// The gradient with respect to o, and where the query at hand is in it.
+  mlir::Value outGrad;
+  llvm::SmallVector<mlir::Value> atGrad;
   /// Of the sequence at hand: what `attention.length` is, and how many queries
   /// are computed.
   SequenceLengths lengths;
   mlir::Value rows;
-  llvm::SmallVector<AuxSum> aux;
+  std::vector<AuxSum> aux;
+  /// The same of operands that `epilogue` reads, where an element belongs to
+  /// one query of one head; their sums are of the columns of one.
+  std::vector<AuxSum> edits;
   /// Whether no element of them is shared by groups of heads.
   bool ofGroups = true;
   mlir::Value firstHead; ///< of the group at hand

@@ -46,7 +46,7 @@ static Value multiply(ImplicitLocOpBuilder &b, Value value, double factor) {
 }
 
 namespace {
-/// The derivative of what the score code yields: a value times a factor, or
+/// The derivative of what the code yields: a value times a factor, or
 /// that factor alone. Rounding is free: it is multiplied with a gradient in the
 /// end.
 struct Derivative {
@@ -54,16 +54,24 @@ struct Derivative {
   double factor = 1;
 };
 
-/// Derives the score_mod region of one operation.
+/// A region of code, where its gradient goes, what they are called, and the
+/// auxiliary operands whose gradients it yields.
+struct Differentiated {
+  Region &code, &gradient;
+  StringRef name, gradientName;
+  SmallVector<int64_t> aux;
+};
+
+/// Derives the score_mod or the epilogue region of one operation.
 class Derivation {
 public:
-  explicit Derivation(BackwardOp op)
-      : b(op.getLoc(), op.getContext()), op(op) {}
+  Derivation(BackwardOp op, Differentiated regions)
+      : b(op.getLoc(), op.getContext()), op(op), regions(std::move(regions)) {}
 
   LogicalResult run();
 
 private:
-  void cloneScore();
+  void cloneCode();
   LogicalResult visit(Operation &inner);
   void add(Value value, Derivative derivative);
   Value makeNumber(Type type, double number);
@@ -74,19 +82,21 @@ private:
 
   ImplicitLocOpBuilder b;
   BackwardOp op;
+  Differentiated regions;
   Block *block = nullptr;
-  SmallVector<Operation *> primal; ///< the code of the score, in order
+  SmallVector<Operation *> primal; ///< the code, in order
   Value yielded;
-  /// What depends on the score, or on an operand whose gradient is asked for.
+  /// What depends on the first argument, or on an operand whose gradient is
+  /// asked for.
   llvm::DenseSet<Value> active;
   llvm::DenseMap<Value, Derivative> derivatives;
 };
 } // namespace
 
-/// The code of the score again, and what of it has a gradient.
-void Derivation::cloneScore() {
-  Block &score = op.getScoreMod().front();
-  block = &op.getScoreGradRegion().emplaceBlock();
+/// The code again, and what of it has a gradient.
+void Derivation::cloneCode() {
+  Block &score = regions.code.front();
+  block = &regions.gradient.emplaceBlock();
   Type f32 = b.getF32Type();
   block->addArguments({f32, f32}, {op.getLoc(), op.getLoc()});
   for (BlockArgument index : score.getArguments().drop_front())
@@ -102,7 +112,7 @@ void Derivation::cloneScore() {
     Operation *copy = b.clone(inner, mapping);
     primal.push_back(copy);
     if (auto read = dyn_cast<tensor::ExtractOp>(copy)) {
-      if (llvm::any_of(op.getAuxNumbers(), [&](int64_t number) {
+      if (llvm::any_of(regions.aux, [&](int64_t number) {
             return read.getTensor() == op.getAux()[number];
           }))
         active.insert(read.getResult());
@@ -203,9 +213,10 @@ LogicalResult Derivation::visit(Operation &inner) {
   }
   auto known = dyn_cast<GradientOpInterface>(inner);
   if (!known) {
-    InFlightDiagnostic diagnostic = inner.emitOpError(
-        "in 'score_mod' has no derivative that is known: write a "
-        "'score_grad' region");
+    InFlightDiagnostic diagnostic =
+        inner.emitOpError("in '")
+        << regions.name << "' has no derivative that is known: write a '"
+        << regions.gradientName << "' region";
     diagnostic.attachNote(op.getLoc()) << "its gradient is asked for here";
     return diagnostic;
   }
@@ -233,7 +244,7 @@ void Derivation::eraseUnused() {
       inner->erase();
 }
 
-/// The gradient of a value: its derivative times the gradient of the score,
+/// The gradient of a value: its derivative times the gradient of the result,
 /// which the code gets; 0 without one.
 Value Derivation::getGradient(Value value) {
   auto it = derivatives.find(value);
@@ -266,7 +277,7 @@ Value Derivation::getGradientOfAux(int64_t number) {
 }
 
 LogicalResult Derivation::run() {
-  cloneScore();
+  cloneCode();
   if (active.contains(yielded))
     derivatives[yielded] = {};
   for (Operation *inner : llvm::reverse(primal))
@@ -276,7 +287,7 @@ LogicalResult Derivation::run() {
     }
   b.setLoc(op.getLoc());
   SmallVector<Value> results = {getGradient(block->getArgument(0))};
-  for (int64_t number : op.getAuxNumbers())
+  for (int64_t number : regions.aux)
     results.push_back(getGradientOfAux(number));
   YieldOp::create(b, results);
   eraseUnused();
@@ -284,7 +295,16 @@ LogicalResult Derivation::run() {
 }
 
 LogicalResult fa3::attention::deriveScoreGradient(BackwardOp op) {
-  return Derivation(op).run();
+  return Derivation(op, {op.getScoreMod(), op.getScoreGradRegion(), "score_mod",
+                         "score_grad", op.getAuxNumbers(/*ofEpilogue=*/false)})
+      .run();
+}
+
+LogicalResult fa3::attention::deriveEpilogueGradient(BackwardOp op) {
+  return Derivation(op,
+                    {op.getEpilogue(), op.getEpilogueGradRegion(), "epilogue",
+                     "epilogue_grad", op.getAuxNumbers(/*ofEpilogue=*/true)})
+      .run();
 }
 
 namespace {
@@ -292,10 +312,17 @@ struct DeriveGradient
     : fa3::attention::impl::DeriveGradientBase<DeriveGradient> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([&](BackwardOp op) {
-      if (op.getScoreMod().empty() || !op.getScoreGradRegion().empty())
-        return WalkResult::advance();
-      ++numDerived;
-      return WalkResult(deriveScoreGradient(op));
+      LogicalResult result = success();
+      if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty()) {
+        ++numDerived;
+        result = deriveScoreGradient(op);
+      }
+      if (succeeded(result) && !op.getEpilogue().empty() &&
+          op.getEpilogueGradRegion().empty()) {
+        ++numDerived;
+        result = deriveEpilogueGradient(op);
+      }
+      return WalkResult(result);
     });
     if (result.wasInterrupted())
       signalPassFailure();

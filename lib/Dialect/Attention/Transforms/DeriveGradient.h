@@ -10,6 +10,8 @@ namespace fa3::attention {
 /// Makes score_grad from score_mod, which has code. It fails, with an error and
 /// without a change, if the derivative of an operation is not known.
 mlir::LogicalResult deriveScoreGradient(BackwardOp op);
+/// The same for epilogue_grad and epilogue.
+mlir::LogicalResult deriveEpilogueGradient(BackwardOp op);
 
 } // namespace fa3::attention
 

@@ -34,8 +34,8 @@ public:
         builder(source.getContext()) {}
 
   LogicalResult verify();
-  /// Makes the function return lse, if it does not.
-  void keepLse();
+  /// Makes the function return lse, and o before it is edited, if it does not.
+  void keepResults();
   void build(StringRef name);
 
 private:
@@ -82,6 +82,11 @@ LogicalResult Differentiation::verifyForward() {
     return forward.emitOpError("has no gradients that are known with operands "
                                "of ")
            << element << ", expects f16 or bf16";
+  Type stored =
+      cast<RankedTensorType>(forward.getO().getType()).getElementType();
+  if (stored != element)
+    return forward.emitOpError("has no gradients that are known with o of ")
+           << stored << ", expects " << element;
   auto hasMod = [&](auto isIt) {
     ArrayAttr mods = forward.getModsAttr();
     return mods && llvm::any_of(mods, isIt);
@@ -99,7 +104,10 @@ LogicalResult Differentiation::verifyForward() {
     if (isThere)
       return forward.emitOpError("has no gradients that are known with ")
              << what;
-  if (forward.hasLengths() && !gradAux.empty())
+  bool hasScoreGrads = llvm::any_of(gradAux, [&](int64_t number) {
+    return !isReadByEpilogue(forward, number);
+  });
+  if (forward.hasLengths() && hasScoreGrads)
     return forward.emitOpError("has no gradients of auxiliary operands that "
                                "are known with lengths of sequences");
   auto count = static_cast<int64_t>(forward.getAux().size());
@@ -146,16 +154,20 @@ LogicalResult Differentiation::verify() {
       return source.emitError("returns what is no result of "
                               "'attention.forward', whose gradient is not "
                               "known");
-  if (findResult(forward.getLse()))
+  bool keepsPlain =
+      forward.getEpilogue().empty() || findResult(forward.getPlain());
+  if (findResult(forward.getLse()) && keepsPlain)
     return success();
-  if (ofLse)
+  if (ofLse && !findResult(forward.getLse()))
     return forward.emitOpError("expects lse to be returned, whose gradient is "
                                "given with 'dlse'");
   // Another result changes the type of the function.
   Operation *scope = source->getParentOp();
   if (!SymbolTable::symbolKnownUseEmpty(source, scope))
-    return source.emitError("expects to return lse, or that nothing refers to "
-                            "this function: its gradients need lse");
+    return source.emitError("expects to return ")
+           << (keepsPlain ? "lse" : "lse and plain")
+           << ", or that nothing refers to this function: its gradients need "
+           << (keepsPlain ? "lse" : "them");
   return success();
 }
 
@@ -163,10 +175,9 @@ LogicalResult Differentiation::verify() {
 // Functions
 //===----------------------------------------------------------------------===//
 
-void Differentiation::keepLse() {
-  if (findResult(forward.getLse()))
-    return;
-  if (!forward.getLse()) {
+void Differentiation::keepResults() {
+  bool isEdited = !forward.getEpilogue().empty();
+  if (!forward.getLse() || (isEdited && !forward.getPlain())) {
     // An optional result is there from the beginning or not at all.
     builder.setInsertionPoint(forward);
     auto o = cast<RankedTensorType>(forward.getO().getType());
@@ -177,20 +188,29 @@ void Differentiation::keepLse() {
     OperationState state(forward.getLoc(), forward->getName());
     state.addOperands(forward->getOperands());
     state.addTypes({o, lse});
+    if (isEdited)
+      state.addTypes(
+          RankedTensorType::get(o.getShape(), forward.getElementType()));
     state.addAttributes(
         llvm::to_vector(forward->getDiscardableAttrDictionary()));
     state.propertiesAttr = forward->getPropertiesAsAttribute();
     for (Region &region : forward->getRegions())
       state.addRegion()->takeBody(region);
     auto both = cast<ForwardOp>(builder.create(state));
-    forward.getO().replaceAllUsesWith(both.getO());
+    both.getProperties().setResultSegmentSizes({1, 1, isEdited ? 1 : 0});
+    for (auto [from, to] : llvm::zip(forward.getResults(), both.getResults()))
+      from.replaceAllUsesWith(to);
     forward.erase();
     forward = both;
   }
   Operation *end = source.getBody().front().getTerminator();
-  unsigned number = end->getNumOperands();
-  (void)source.insertResult(number, forward.getLse().getType(), {});
-  end->insertOperands(number, forward.getLse());
+  for (Value result : {Value(forward.getLse()), Value(forward.getPlain())}) {
+    if (!result || findResult(result))
+      continue;
+    unsigned number = end->getNumOperands();
+    (void)source.insertResult(number, result.getType(), {});
+    end->insertOperands(number, result);
+  }
 }
 
 StringRef Differentiation::getName(Value value) {
@@ -215,7 +235,8 @@ DictionaryAttr Differentiation::makeGradientName(Value value) {
 
 void Differentiation::build(StringRef name) {
   Location loc = forward.getLoc();
-  Value o = forward.getO(), lse = forward.getLse();
+  Value edited = forward.getO(), lse = forward.getLse();
+  Value o = forward.getPlain() ? Value(forward.getPlain()) : edited;
   SmallVector<Value> given = {o, lse};
   SmallVector<Type> types(source.getArgumentTypes());
   SmallVector<DictionaryAttr> attributes;
@@ -229,6 +250,7 @@ void Differentiation::build(StringRef name) {
     attributes.push_back(own.empty() ? builder.getDictionaryAttr({})
                                      : makeName(own));
   }
+  given.front() = edited;
   for (Value value : ArrayRef(given).take_front(ofLse ? 2 : 1)) {
     types.push_back(value.getType());
     attributes.push_back(makeGradientName(value));
@@ -279,6 +301,7 @@ void Differentiation::build(StringRef name) {
   forward.getScoreMod().cloneInto(&backward.getScoreMod(), mapping);
   forward.getMaskMod().cloneInto(&backward.getMaskMod(), mapping);
   forward.getKeepMod().cloneInto(&backward.getKeepMod(), mapping);
+  forward.getEpilogue().cloneInto(&backward.getEpilogue(), mapping);
   forward.getLengthsRegion().cloneInto(&backward.getLengthsRegion(), mapping);
   for (Sequence sequence : {Sequence::query, Sequence::key})
     forward.getPlaceRegion(sequence).cloneInto(
@@ -333,7 +356,7 @@ void Differentiate::runOnOperation() {
     Differentiation differentiation(source, forward, gradAux, dlse);
     if (failed(differentiation.verify()))
       return signalPassFailure();
-    differentiation.keepLse();
+    differentiation.keepResults();
     differentiation.build(name);
     ++numDifferentiated;
   }

@@ -59,6 +59,8 @@ private:
   void buildHead(Value b, Value h);
   void buildRow(Value b, Value h, Value keyHead, Value i);
   void storeOutput(Value x, Value batch, Value h, Value i, Value c);
+  /// What is stored in place of an element of the output.
+  Value editOutput(Value x, Value batch, Value h, Value i, Value c);
   void buildOutput(Value b, Value h, Value keyHead, Value i, Value max);
   Value buildScoreMod(Value b, Value h, Value keyHead, Value i, Value j);
   Value buildDot(Value b, Value h, Value keyHead, Value i, Value j);
@@ -183,10 +185,14 @@ Value ReferenceBuilder::roundWeight(Value value) {
 void ReferenceBuilder::storeRounded(Value value, Value memref,
                                     ValueRange indices) {
   // Through f32, the type of sums in every implementation.
-  for (Type type : {Type(b.getF32Type()),
-                    cast<MemRefType>(memref.getType()).getElementType()})
-    if (type.getIntOrFloatBitWidth() < value.getType().getIntOrFloatBitWidth())
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  for (Type type : {Type(b.getF32Type()), element}) {
+    unsigned bits = type.getIntOrFloatBitWidth();
+    if (bits == 8)
+      value = encodeFloat8(b, value, type);
+    else if (bits < value.getType().getIntOrFloatBitWidth())
       value = arith::TruncFOp::create(b, type, value);
+  }
   memref::StoreOp::create(b, value, memref, indices);
 }
 
@@ -402,7 +408,31 @@ void ReferenceBuilder::storeOutput(Value x, Value batch, Value h, Value i,
                                    Value c) {
   SmallVector<Value> at = getPlace(Sequence::query, batch, h, i);
   at.push_back(c);
-  storeRounded(x, host.o, at);
+  if (host.plain)
+    storeRounded(x, host.plain, at);
+  storeRounded(editOutput(x, batch, h, i, c), host.o, at);
+}
+
+Value ReferenceBuilder::editOutput(Value x, Value batch, Value h, Value i,
+                                   Value c) {
+  Region &region = host.forward.getEpilogue();
+  if (region.empty())
+    return x;
+  if (!x.getType().isF32())
+    x = arith::TruncFOp::create(b, b.getF32Type(), x);
+  Value edited = inlineRegion(region, {x, batch, h, i, c}).front();
+  // The array may have a wider one.
+  Type element =
+      cast<RankedTensorType>(host.forward.getO().getType()).getElementType();
+  if (element.getIntOrFloatBitWidth() > 8)
+    return edited;
+  // Larger numbers become the largest one.
+  auto limit = [&](double value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  double largest = getLargestNumber(element);
+  edited = arith::MinimumFOp::create(b, edited, limit(largest));
+  return arith::MaximumFOp::create(b, edited, limit(-largest));
 }
 
 Value ReferenceBuilder::loadSink(Value h) {

@@ -110,9 +110,12 @@ void Part::placeRegions(OpBuilder &b, ScoredOpInterface op) const {
   shift(b, op.getScoreMod(), 1, kNumDims, first);
   shift(b, op.getMaskMod(), 0, kNumDims, first);
   shift(b, op.getKeepMod(), 0, kNumDims, first);
+  shift(b, op.getEpilogue(), 1, kNumDims, first);
   shift(b, op.getLengthsRegion(), 0, 1, first);
-  if (auto backward = dyn_cast<BackwardOp>(op.getOperation()))
+  if (auto backward = dyn_cast<BackwardOp>(op.getOperation())) {
     shift(b, backward.getScoreGradRegion(), 2, kNumDims, first);
+    shift(b, backward.getEpilogueGradRegion(), 2, kNumDims, first);
+  }
   for (Sequence by : {Sequence::query, Sequence::key})
     if (Region *blocks = op.findBlocksRegion(by))
       shift(b, *blocks, 0, 2, first);

@@ -61,6 +61,8 @@ struct ForwardShapes
       extents.push_back(reifier.get(lse, axis, forward.getQ(), own));
     }
     shapes.push_back(extents);
+    if (Value plain = forward.getPlain())
+      shapes.push_back(reifier.like(plain, forward.getQ()));
     return success();
   }
 };

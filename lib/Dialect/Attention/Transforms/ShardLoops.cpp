@@ -27,6 +27,8 @@ SmallVector<Loops::Role> Loops::findRoles() {
     results[0] = Role::Output;
     if (forward.getLse())
       results[1] = Role::Number;
+    if (forward.getPlain())
+      results[2] = Role::Output;
     return roles;
   }
   auto backward = cast<BackwardOp>(op);

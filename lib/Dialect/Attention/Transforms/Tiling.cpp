@@ -180,6 +180,9 @@ void ForwardTile::setTypes(ForwardOp tile) {
     tile.getLse().setType(RankedTensorType::get(
         {shape[0], shape[op.getHeadAxis()], shape[op.getSequenceAxis()]},
         b.getF32Type()));
+  if (Value plain = tile.getPlain())
+    plain.setType(RankedTensorType::get(
+        shape, cast<RankedTensorType>(plain.getType()).getElementType()));
 }
 
 FailureOr<TilingResult> ForwardTile::build() {

@@ -53,6 +53,9 @@ struct HostFunction {
   /// query), null if the function does not return it. With a place other
   /// dimensions, or none, are in front of the heads.
   mlir::Value q, k, v, o, lse;
+  /// What o would be without `epilogue`, null if the function does not return
+  /// it.
+  mlir::Value plain;
   /// The part of queries that multiplies values, null for none.
   mlir::Value qv;
   /// The same for backward only: gradients that it takes and gives. That of lse
@@ -120,7 +123,8 @@ bool hasHostForm(mlir::func::FuncOp function);
 /// Every tensor argument becomes a memref with dynamic strides, the last being
 /// 1; o and lse become trailing arguments. Arguments are named by the attribute
 /// `tile.name` ("q", "k", "v", "qv", "aux0", .., "scale", "q_scale", "k_scale",
-/// "v_scale", "o", "lse", "o_parts", "lse_parts", "dq", "dk", "dv", "daux0",
+/// "v_scale", "o", "lse", "o_plain", "o_parts", "lse_parts", "dq", "dk", "dv",
+/// "daux0",
 /// .., "rotation", "x8", "x_scale", "count", "index", "full_count",
 /// "full_index", "arg3" unless the argument or result has a name already) and
 /// dimensions by `tile.dims`. Checks that need the actual shapes are

@@ -88,6 +88,10 @@ std::optional<KeptShare> getKeptShare(double p);
 
 /// Whether a region says lengths or places of sequences.
 bool isOfSequences(mlir::Region *region);
+/// Whether a region edits the output, or has the gradient of that code.
+bool isOfEpilogue(mlir::Region *region);
+/// Whether `epilogue` of an operation reads an auxiliary operand.
+bool isReadByEpilogue(mlir::Operation *op, int64_t number);
 /// Whether a region lists blocks.
 bool isOfBlocks(mlir::Region *region);
 

@@ -107,6 +107,8 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
                     "::mlir::Region &", "getMaskMod">,
     InterfaceMethod<"Code that says whether a weight counts in the output.",
                     "::mlir::Region &", "getKeepMod">,
+    InterfaceMethod<"Code that says what is stored in place of the output.",
+                    "::mlir::Region &", "getEpilogue">,
     InterfaceMethod<"Factor of the weights that count, null for 1.",
                     "::mlir::FloatAttr", "getKeptScaleAttr">,
     InterfaceMethod<"Sets that factor.", "void", "setKeptScaleAttr",

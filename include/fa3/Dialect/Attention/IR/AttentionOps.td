@@ -12,7 +12,7 @@ class Attention_Op<string mnemonic, list<Trait> traits = []>
     : Op<Attention_Dialect, mnemonic, traits>;
 
 def Attention_ForwardOp : Attention_Op<"forward", [
-    AttrSizedOperandSegments, RecursiveMemoryEffects, SingleBlock,
+    AttrSizedOperandSegments, AttrSizedResultSegments, RecursiveMemoryEffects, SingleBlock,
     Attention_ScoredOpInterface]> {
   let summary = "scaled dot-product attention";
   let description = [{
@@ -112,6 +112,16 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     of a cache, k the rotary one, and each is read once. They may be columns of
     one memory (strides are those of the launch).
 
+    `epilogue` takes (f32 x, index b, h, i, c), where x is o[i, c] in fp32, and
+    yields what is stored in its place: an output gate, a residual, a scale of
+    8-bit output. It holds code as `score_mod` does; c is the number of a column.
+    Its result is rounded to the type of o, to the largest number of an 8-bit
+    type where it is larger. Queries without visible keys have x = 0. With
+    `splits` x is the merged output.
+
+    With `plain` there is a third result, behind o and lse: o as it would be
+    without `epilogue`, which gradients are computed from.
+
     With `group` n every key head has n query heads (grouped-query attention),
     which the launch checks. It is for types that do not say how many heads there
     are: a pass that wants to know only n, to make the heads of a group rows of
@@ -179,6 +189,10 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     C29. qv has the shape and the element type of q, but for the head dim, which
         is that of v; it is of 16 bits, its columns and those of q are at most
         576, and it is not beside `transposed_v`.
+    C30. epilogue has arguments (f32, index, index, index, index) and yields f32.
+        Beside it o has f16, bf16, f32, f8E4M3FN or f8E5M2.
+    C31. `plain` comes with `epilogue` and lse; its result has the shape of o and
+        the element type that o would have without `epilogue`.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Optional<AnyRankedTensor>:$qv,
@@ -194,11 +208,12 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                        OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
                        OptionalAttr<I64Attr>:$group,
                        OptionalAttr<F32Attr>:$keptScale);
-  let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse);
+  let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse,
+                      Optional<AnyRankedTensor>:$plain);
   let regions = (region MaxSizedRegion<1>:$scoreMod, MaxSizedRegion<1>:$maskMod,
                         MaxSizedRegion<1>:$lengthsRegion, MaxSizedRegion<1>:$placeQRegion,
                         MaxSizedRegion<1>:$placeKRegion, MaxSizedRegion<1>:$blocksRegion,
-                        MaxSizedRegion<1>:$keepMod);
+                        MaxSizedRegion<1>:$keepMod, MaxSizedRegion<1>:$epilogue);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -285,6 +300,14 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     dv[j, c] = sum_i r * p * do[i, c]
     ```
 
+    `epilogue` is that of the forward. o is then what the forward gives as
+    `plain`, and the operand `do` is the gradient with respect to what is stored:
+    the gradient with respect to o, `do` everywhere above, is the first result of
+    `epilogue_grad`, rounded to the element type. That takes (f32 x, f32 dy,
+    index b, h, i, c), x an element of o and dy one of the operand, and holds
+    what `score_grad` does; `attention-derive-gradient` writes it where it is
+    missing.
+
     `score_grad` takes (f32 x, f32 dz, index b, h, i, j) and yields dx; what it
     holds is as in `score_mod`. `attention-derive-gradient` writes it where it is
     missing and there is score code.
@@ -295,7 +318,11 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     respect to it, over all pairs for which it is read, in fp32; what no visible
     pair reads gets 0. `score_grad` then yields one more f32 for each: what the
     pair (i, j) adds to the element that it reads. An extent that q and k do not
-    have is 1, and read at 0: a bias that all batches or all heads share.
+    have is 1, and read at 0: a bias that all batches or all heads share. Of an
+    operand that `epilogue` reads an element gets the sum of dy times the
+    derivative with respect to it, over the columns for which it is read;
+    `epilogue_grad` yields one more f32 for each such operand, in the order of
+    `grad_aux`.
 
     `lengths`, `place_q`, `place_k` and `max_q` are those of the forward: q, o, do
     and dq have their rows where `place_q` says, lse and dlse theirs, k, v, dk and
@@ -333,7 +360,7 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     C6. the key heads divide the query heads.
     C7. score_mod has arguments (f32, index, index, index, index), score_grad (f32,
         f32, index, index, index, index), and both yield f32, score_grad one more
-        for every number of grad_aux.
+        for every number of grad_aux whose operand `epilogue` does not read.
     C8. mask_mod has arguments (index, index, index, index) and yields i1.
     C9. the regions hold only pure elementwise scalar operations, constants,
         `attention.length` and `tensor.extract` of auxiliary operands.
@@ -353,7 +380,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     C19. a place has arguments (index, index, index) and yields indices, at
         least two; the last but one is the head that it takes.
     C20. a place comes with lengths, of a region or of mods.
-    C21. there are no lengths beside grad_aux.
+    C21. there are no lengths beside a number of grad_aux whose operand `epilogue`
+        does not read.
     C22. keep_mod has arguments (index, index, index, index) and yields i1.
     C23. `kept_scale` is positive, a normal number of f32, and beside `keep_mod`.
     C24. `blocks` and `blocks_by_key` have arguments (index, index, index, index)
@@ -361,7 +389,17 @@ def Attention_BackwardOp : Attention_Op<"backward", [
         keys of 16, both at most 2^20.
     C25. there is one of each, of a region or of mods, with blocks of one size, or
         none of both.
-    C26. there are no lengths, no `max_q` and no grad_aux beside them.
+    C26. there are no lengths, no `max_q` and no number of grad_aux as in C21 beside
+        them.
+    C27. epilogue has arguments (f32, index, index, index, index) and yields f32,
+        epilogue_grad (f32, f32, index, index, index, index) and yields f32, one
+        more for every number of grad_aux whose operand `epilogue` reads.
+    C28. there is no epilogue_grad without epilogue.
+    C29. an operand with a gradient is read by `score_mod` or by `epilogue`. The
+        latter reads it at one place: batch, head and query, in any order, and
+        behind them perhaps the column, each once; with `place_q` the batch and the
+        row that it yields, which without an index in front of the head has no
+        batch. Without lengths there is no `max_q` beside it.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        AnyRankedTensor:$o, AnyRankedTensor:$lse,
@@ -384,7 +422,9 @@ def Attention_BackwardOp : Attention_Op<"backward", [
                         MaxSizedRegion<1>:$placeKRegion,
                         MaxSizedRegion<1>:$keepMod,
                         MaxSizedRegion<1>:$blocksRegion,
-                        MaxSizedRegion<1>:$blocksByKeyRegion);
+                        MaxSizedRegion<1>:$blocksByKeyRegion,
+                        MaxSizedRegion<1>:$epilogue,
+                        MaxSizedRegion<1>:$epilogueGradRegion);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -405,6 +445,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     ::llvm::ArrayRef<int64_t> getAuxNumbers() {
       return getGradAux().value_or(::llvm::ArrayRef<int64_t>());
     }
+    /// Those of these numbers that `epilogue` reads, or those that it does not.
+    ::llvm::SmallVector<int64_t> getAuxNumbers(bool ofEpilogue);
   }];
 }
 

@@ -14,17 +14,19 @@
 namespace fa3::attention {
 
 /// What an index into an auxiliary operand is. `One` is 0 along an extent of 1.
-enum class AuxIndex { Batch, Head, Query, Key, One };
+enum class AuxIndex { Batch, Head, Query, Key, One, Column };
 
-/// The place at which `score_mod` reads an auxiliary operand; without indices
-/// if it does not read it (yet, before mods are expanded).
+/// The place at which `score_mod` or `epilogue` reads an auxiliary operand;
+/// without indices if neither reads it (yet, before mods are expanded).
 struct AuxPlace {
   llvm::SmallVector<AuxIndex> indices;
+  bool isOfEpilogue = false;
   bool has(AuxIndex index) const { return llvm::is_contained(indices, index); }
 };
 
 /// The place of auxiliary operand `number`. Fails, with an error at the read,
-/// if there are several or one has no gradient (C17 of attention.backward).
+/// if there are several or one has no gradient (C17 and C29 of
+/// attention.backward).
 mlir::FailureOr<AuxPlace> getAuxPlace(BackwardOp op, int64_t number);
 
 } // namespace fa3::attention

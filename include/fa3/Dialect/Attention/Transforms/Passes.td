@@ -145,7 +145,7 @@ def DeriveBlocks : Pass<"attention-derive-blocks", "::mlir::ModuleOp"> {
 }
 
 def DeriveGradient : Pass<"attention-derive-gradient"> {
-  let summary = "score of attention.backward -> its derivative in score_grad";
+  let summary = "code of attention.backward -> its derivative in score_grad";
   let description = [{
     Every `attention.backward` with a `score_mod` region and without `score_grad`
     gets one, by reverse mode: the code of `score_mod` is repeated, and behind it
@@ -164,7 +164,8 @@ def DeriveGradient : Pass<"attention-derive-gradient"> {
     the element that it reads of this auxiliary operand, in f32.
 
     Fails at an operation between score and result whose derivative nobody has
-    stated; a `score_grad` written by hand takes its place.
+    stated; a `score_grad` written by hand takes its place. `epilogue` gets an
+    `epilogue_grad` in the same way.
 
     Example:
     ```mlir
@@ -198,7 +199,7 @@ def Differentiate : Pass<"attention-differentiate", "::mlir::ModuleOp"> {
     that of lse, too), and returns those of q, k and v and, with `grad-aux`, of
     auxiliary operands. An operand in several roles has a gradient for each. The
     first function returns lse from then on, if it did not, since its gradients
-    need it. Names of arguments stay, those of gradients have a `d` in front.
+    need it, and with an `epilogue` o as it was without it, `plain`. Names of arguments stay, those of gradients have a `d` in front.
 
     `attention-derive-gradient` finds the derivative of score code afterwards, as
     part of the lowering.
