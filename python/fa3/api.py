@@ -39,6 +39,7 @@ def attention(
     scale: float | None = None,
     score_mod: Callable[..., Any] | None = None,
     mask_mod: Callable[..., Any] | None = None,
+    epilogue: Callable[..., Any] | None = None,
     block_mask: Any = None,
     bias: Any = None,
     alibi_slopes: Any = None,
@@ -76,6 +77,9 @@ def attention(
     score_mod, mask_mod: functions as FlexAttention takes them, score_mod(score,
       b, h, q, kv) and mask_mod(b, h, q, kv), traced once; indices are those of
       the tensors, from 0. Tensors that they read are arguments of the kernel.
+    epilogue: a function epilogue(x, b, h, q, column), traced once: what is stored in
+      place of an element x of o, float32: gates, residuals, scales. With one out_dtype
+      may be any float type, also of 8 bits.
     block_mask: FlexAttention's BlockMask, or fa3.BlockMask: lists of the blocks of
       keys that a block of queries looks at, with a mask_mod. Others are not loaded.
     bias: (batch or 1, heads or 1, queries, keys), added to scores.
@@ -107,11 +111,22 @@ def attention(
         return_lse = values.flag("return_lse", return_lse)
     if type(window) is list:
         window = (window[0], window[1]) if len(window) == 2 else window
+    if epilogue is not None and torch is not None and isinstance(q, torch.Tensor):
+        door = dynamo_door().run_edited if torch.compiler.is_compiling() else edited_door()
+        return door(
+            q, k, v, epilogue, causal=causal, window=window, softcap=softcap, scale=scale,
+            score_mod=score_mod, mask_mod=mask_mod, block_mask=block_mask, bias=bias,
+            alibi_slopes=alibi_slopes, sinks=sinks, q_descale=q_descale,
+            k_descale=k_descale, v_descale=v_descale, out_dtype=out_dtype,
+            return_lse=return_lse, layout=layout, out=out, lse=lse, interpret=interpret,
+            dropout_p=dropout_p, rng_state=rng_state, generator=generator,
+        )  # fmt: skip
     if torch is not None and isinstance(q, torch.Tensor):
         compiling = torch.compiler.is_compiling()
         if (
-            watch().is_derived() if compiling else (_is_watched or _watch())()
-            or type(q) is not torch.Tensor and watch().is_fake(q)
+            watch().is_derived()
+            if compiling
+            else (_is_watched or _watch())() or type(q) is not torch.Tensor and watch().is_fake(q)
         ):
             door = dynamo_door().run_eagerly if compiling else watched_door()
             return door(
@@ -170,9 +185,7 @@ def attention(
         # Where Dynamo traces, a mask of tables is made inside of the graph.
         inside = compiling and lists is not None and (grads or not lists.fits)
         if lists is not None and not inside and (grads or not lists.fits):
-            others = any(
-                getattr(one, "requires_grad", False) for one in (bias, alibi_slopes)
-            )
+            others = any(getattr(one, "requires_grad", False) for one in (bias, alibi_slopes))
             found = blocks.for_gradients(lists, others) if grads else None
             if found is None:
                 mask_mod = blocks.as_mask(lists, mask_mod)
@@ -180,9 +193,7 @@ def attention(
         if score_mod is None and mask_mod is None and lists is None:
             if plain and not compiling:
                 # The way of almost all calls.
-                key = call_key(
-                    q, k, v, causal, window, softcap, out_dtype, return_lse, layout
-                )
+                key = call_key(q, k, v, causal, window, softcap, out_dtype, return_lse, layout)
                 if grads:
                     return _with_gradients(key, q, k, v, scale)
                 call = plans.get(key)
@@ -192,8 +203,10 @@ def attention(
             traced = None
             if score_mod is not None or mask_mod is not None:
                 traced = trace_mods(score_mod, mask_mod)
-            if traced is not None and torch.is_grad_enabled() and any(
-                one.requires_grad for one in traced.tensors
+            if (
+                traced is not None
+                and torch.is_grad_enabled()
+                and any(one.requires_grad for one in traced.tensors)
             ):
                 grads = True
                 if lists is not None:
@@ -226,8 +239,10 @@ def attention(
                 if not inside:
                     described = dynamo_door().describe(score_mod, mask_mod)
                 if (
-                    not dynamo_door().are_guarded(score_mod, mask_mod) if described is None
-                    else lists is not None and torch.is_grad_enabled()
+                    not dynamo_door().are_guarded(score_mod, mask_mod)
+                    if described is None
+                    else lists is not None
+                    and torch.is_grad_enabled()
                     and any(one.requires_grad for one in described.tensors)
                 ):
                     # What Dynamo would not guard, or a gradient of tables alone, by
@@ -256,7 +271,7 @@ def attention(
         sinks=sinks, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
         out_dtype=out_dtype, return_lse=return_lse, layout=layout, out=out, lse=lse,
         interpret=interpret, key=key, dropout_p=dropout_p, rng_state=rng_state,
-        **(lists.named if lists is not None else {}),
+        epilogue=epilogue, **(lists.named if lists is not None else {}),
     ).run()  # fmt: skip
 
 
@@ -272,9 +287,7 @@ def _with_gradients(key: Any, q: Any, k: Any, v: Any, scale: float | None) -> An
             q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
             out_dtype=out_dtype, return_lse=True, layout=layout,
         )  # fmt: skip
-        text = door.to_text(
-            causal, window, softcap, out_dtype, True, layout, backward=kind
-        )
+        text = door.to_text(causal, window, softcap, out_dtype, True, layout, backward=kind)
         door.nodes.remember(q, k, v, (kind, key), text)
     return made if return_lse else made[0]
 
@@ -314,6 +327,12 @@ def torch_door() -> Any:
 
 def watched_door() -> Any:
     from .watched import attention
+
+    return attention
+
+
+def edited_door() -> Any:
+    from .epilogues import attention
 
     return attention
 

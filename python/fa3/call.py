@@ -57,8 +57,8 @@ class Call:
         made, place = (), None
         if tensors.is_torch(request.values["q"]):
             place = request.values["q"].device
-            made = _makers(sys.modules["torch"], o, lse)
-        outputs = range(len(order), len(order) + 1 + self.has_lse)
+            made = _makers(sys.modules["torch"], o, lse, request.plain)
+        outputs = range(len(order), len(order) + 1 + self.has_lse + request.keeps_plain)
         self.launcher = Launcher(
             kernel, self.device, arguments, (*(order[name] for name in inputs), *outputs),
             made, place,
@@ -116,10 +116,10 @@ class Call:
         )
 
 
-def _makers(torch: Any, o: Any, lse: Any) -> tuple[Any, ...]:
+def _makers(torch: Any, *outputs: Any) -> tuple[Any, ...]:
     """What makes the outputs of a call, of which these are ones."""
     return tuple(
         (torch.empty_strided, (tuple(one.shape), one.stride()),
          {"dtype": one.dtype, "device": one.device})
-        for one in (o, lse) if one is not None
+        for one in outputs if one is not None
     )  # fmt: skip

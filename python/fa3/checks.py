@@ -35,14 +35,10 @@ def check_types(q: str, k: str, v: str) -> None:
         if k != "i8":
             raise ArgumentTypeError("k", f"element type {k}, expected i8 as q")
         return
-    raise ArgumentTypeError(
-        "q", f"element type {q}, expected f16, bf16, f8E4M3FN or f8E5M2"
-    )
+    raise ArgumentTypeError("q", f"element type {q}, expected f16, bf16, f8E4M3FN or f8E5M2")
 
 
-def check_head_dims(
-    dim: int, dim_v: int, v_type: str, names: tuple[str, str] = ("q", "v")
-) -> None:
+def check_head_dims(dim: int, dim_v: int, v_type: str, names: tuple[str, str] = ("q", "v")) -> None:
     """Of queries and keys, and of values, in a forward."""
     is_8_bit = v_type in FLOATS_8
     step = 16 if is_8_bit else 8
@@ -133,14 +129,15 @@ def check_scale(scale: Any, head_dim: int, gradients: bool = False) -> float:
     return value
 
 
-def out_type(out_dtype: Any, q: str, v: str) -> str:
+def out_type(out_dtype: Any, q: str, v: str, is_edited: bool = False) -> str:
+    """The type of o; with an epilogue it may be any."""
     if out_dtype is None:
         return "bf16" if v in FLOATS_8 else q
     name = str(out_dtype).rpartition(".")[2]
     chosen = tensors.TORCH_TYPES.get(name, name)
     allowed = ("f16", "bf16", "f32") if v in FLOATS_8 else (q,)
+    if is_edited:
+        allowed = ("f16", "bf16", "f32", *FLOATS_8)
     if chosen not in allowed:
-        raise ArgumentTypeError(
-            "out_dtype", f"{out_dtype}, expected {' or '.join(allowed)}"
-        )
+        raise ArgumentTypeError("out_dtype", f"{out_dtype}, expected {' or '.join(allowed)}")
     return chosen

@@ -162,6 +162,14 @@ def run_eagerly(*args: Any, **named: Any) -> Any:
 
 
 @torch.compiler.disable
+def run_edited(*args: Any, **named: Any) -> Any:
+    """A call of fa3.attention with an epilogue: the graph breaks here."""
+    from .epilogues import attention
+
+    return attention(*args, **named)
+
+
+@torch.compiler.disable
 def run_watched(*args: Any, **named: Any) -> Any:
     """A call of fa3.torch.attention under a transform, as if nothing were compiled."""
     from .watched import attention

@@ -55,7 +55,7 @@ def backward(
         key = text, same, native.form(do, dlse, q, k, v, o, lse, *rest)
         launcher = _plans.get(key)
     traced = program.traced(extras, numbers)
-    buffers = _buffers(program, q, k, extras) if program.grads else {}
+    buffers = _buffers(program, q, k, v, extras) if program.grads else {}
     scale = check_scale(scale, q.shape[3], gradients=True)
     # In the order of _names, which dq, dk and dv are the last of.
     values = (
@@ -233,13 +233,18 @@ def _dense(like: Any) -> tuple[int, ...]:
 # -----------------------------------------------------------------------------
 
 
-def _buffers(program: Program, q: Any, k: Any, extras: Sequence[Any]) -> dict[str, tuple[Any, Any]]:
+def _buffers(
+    program: Program, q: Any, k: Any, v: Any, extras: Sequence[Any]
+) -> dict[str, tuple[Any, Any]]:
     """By the name of an extra with a gradient: a tensor of its shape, and the part
     of it that is read, which the kernel writes."""
     torch = sys.modules["torch"]
     names = extra_names(program, extras)
     b, h, s = DIMS[program.layout]
-    extents = {"b": q.shape[b], "h": q.shape[h], "i": q.shape[s], "j": k.shape[s]}
+    extents = {
+        "b": q.shape[b], "h": q.shape[h], "i": q.shape[s], "j": k.shape[s],
+        "c": v.shape[3],
+    }  # fmt: skip
     made = {}
     for name in program.grads:
         like = extras[names.index(name)]

@@ -47,7 +47,8 @@ class Program:
 
     @property
     def has_mods(self) -> bool:
-        return bool(self.regions.score or self.regions.mask)
+        regions = self.regions
+        return bool(regions.score or regions.mask or regions.epilogue)
 
     def named(self, extras: Sequence[Any]) -> dict[str, Any]:
         """The tensors of an operator by name, without those of mods."""
@@ -68,8 +69,7 @@ class Program:
         if not self.has_mods:
             return None
         scalars = tuple(
-            one if type == "f32" else int(one)
-            for type, one in zip(self.regions.scalars, numbers)
+            one if type == "f32" else int(one) for type, one in zip(self.regions.scalars, numbers)
         )
         return Traced(
             self.regions, tuple(extras[len(self.extras) :]), scalars, self.uses,
@@ -110,7 +110,7 @@ def mods_text(traced: Traced | None) -> str:
     known_places[traced.regions] = traced.places
     regions = traced.regions
     return json.dumps({
-        "score": regions.score, "mask": regions.mask,
+        "score": regions.score, "mask": regions.mask, "epilogue": regions.epilogue,
         "aux": [[one.type, one.rank] for one in regions.aux],
         "scalars": regions.scalars, "uses": traced.uses, "names": traced.names,
     })  # fmt: skip
@@ -153,7 +153,7 @@ def parse(text: str) -> Program:
         regions=Regions(
             read["score"], read["mask"],
             tuple(Auxiliary(type, rank) for type, rank in read["aux"]),
-            tuple(read["scalars"]),
+            tuple(read["scalars"]), read["epilogue"],
         ),
         uses=tuple(tuple(one) for one in read["uses"]),
         names=tuple(read["names"]),

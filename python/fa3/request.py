@@ -50,7 +50,8 @@ class Request:
         interpret: Any = False, key: Any = None, block_count: Any = None,
         block_index: Any = None, full_count: Any = None, full_index: Any = None,
         block_size: tuple[int, int] | None = None, options: Any = (),
-        dropout_p: Any = 0.0, rng_state: Any = None,
+        dropout_p: Any = 0.0, rng_state: Any = None, epilogue: Any = None,
+        keeps_plain: bool = False,
     ) -> None:  # fmt: skip
         # Negative views are copied; what depends on their memory has no key.
         given = {"q": q, "k": k, "v": v}
@@ -63,6 +64,7 @@ class Request:
         copied = any(self.values[name] is not one for name, one in given.items())
         self.options = options
         self.scale, self.key = scale, None if copied else key
+        self.keeps_plain, self.plain = keeps_plain, None
         self.is_final = True  # the kernel: others are found again by the next call
         self._check_shapes()
         self.scale_value = check_scale(scale, self.head_dim)
@@ -82,8 +84,8 @@ class Request:
         if block_size is not None:
             lists = (block_count, block_index, full_count, full_index)
             self._add_blocks(block_size, [one for one in lists if one is not None])
-        if score_mod is not None or mask_mod is not None:
-            self._add_mods(score_mod, mask_mod)
+        if not (score_mod is mask_mod is epilogue is None):
+            self._add_mods(score_mod, mask_mod, epilogue)
         self._check_device()
         self.spec = self._make_spec()
 
@@ -95,7 +97,7 @@ class Request:
             outputs.mark(self.out, self.lse)
         if self.interpret:
             self._interpret(o, lse)
-            return (o, lse) if self.return_lse else o
+            return self._made(o, lse)
         if self.device == CPU:
             raise ArgumentError(
                 "q", "device is cpu, expected CUDA (interpret=True runs on the CPU)"
@@ -115,8 +117,14 @@ class Request:
                 views = [tensors.view(n, self.values[n]) for n in call.names]
                 views += [tensors.view("out", o)]
                 views += [tensors.view("lse", lse)] if self.return_lse else []
+                if self.keeps_plain:
+                    views.append(tensors.view("o_plain", self.plain))
                 call.launch_at([one.address for one in views], self.scale_value, self.scalars, 0)
-        return (o, lse) if self.return_lse else o
+        return self._made(o, lse)
+
+    def _made(self, o: Any, lse: Any) -> Any:
+        made = self._given(o, lse)
+        return tuple(made) if len(made) > 1 else o
 
     def _check_gradients(self) -> None:
         torch = sys.modules.get("torch")
@@ -130,7 +138,8 @@ class Request:
                 )
 
     def _given(self, o: Any, lse: Any) -> list[Any]:
-        return [o, lse] if self.return_lse else [o]
+        made = [o, lse] if self.return_lse else [o]
+        return [*made, self.plain] if self.keeps_plain else made
 
     def _check_shapes(self) -> None:
         q, k, v = (self.views[name] for name in "qkv")
@@ -256,15 +265,16 @@ class Request:
         shape = self.views["block_count"].shape
         self.blocks = Blocks(*size, len(lists) == 4, (shape[0] == 1, shape[1] == 1))
 
-    def _add_mods(self, score_mod: Any, mask_mod: Any) -> None:
+    def _add_mods(self, score_mod: Any, mask_mod: Any, epilogue: Any) -> None:
         traced = score_mod
         if not isinstance(traced, Traced):
-            traced = trace_mods(score_mod, mask_mod)
+            traced = trace_mods(score_mod, mask_mod, epilogue)
         self.traced = traced
         self.regions, self.scalars = traced.regions, traced.scalars
         check_scalars(traced.regions.scalars, traced.scalars)
         extents = {
             "b": self.batch, "h": self.heads, "i": self.queries, "j": self.keys,
+            "c": self.head_dim_v,
         }  # fmt: skip
         for number, (value, uses) in enumerate(zip(traced.tensors, traced.uses)):
             name = f"aux{number}"
@@ -314,12 +324,12 @@ class Request:
         bias = self.views.get("bias")
         return Spec(
             types[0], types[1], types[2],
-            out_type(self.out_dtype, types[0], types[2]),
+            out_type(self.out_dtype, types[0], types[2], bool(self.regions.epilogue)),
             self.head_dim, self.head_dim_v, bool(self.causal),
             check_window(self.window), check_softcap(self.softcap), self.return_lse,
             Auxiliary(bias.type, 4) if bias else None, "alibi" in self.views,
             "sinks" in self.views, self.top_left, self.regions, self.blocks,
-            self.dropout,
+            self.dropout, self.keeps_plain,
         )  # fmt: skip
 
     def _outputs(self) -> tuple[Any, Any]:
@@ -340,6 +350,9 @@ class Request:
                 self._check_output("lse", lse, rows, "f32")
         elif lse is not None:
             raise ArgumentError("lse", "is given, but return_lse is False")
+        if self.keeps_plain:
+            strides = tensors.dense_like(tuple(shape), self.views["q"].strides)
+            self.plain = tensors.allocate(self.values["q"], self.spec.q_type, tuple(shape), strides)
         return o, lse
 
     def _check_output(self, name: str, value: Any, shape: Any, type: str) -> None:
@@ -357,6 +370,8 @@ class Request:
         values.append(self.in_order(tensors.view("out", o)))
         if self.return_lse:
             values.append(tensors.view("lse", lse).array())
+        if self.keeps_plain:
+            values.append(self.in_order(tensors.view("o_plain", self.plain)))
         return values
 
     def kernel_value(self, name: str) -> Any:

@@ -57,7 +57,7 @@ def attention(
     rotary_interleaved: bool = False, rotary_at: torch.Tensor | None = None,
     cu_new: torch.Tensor | None = None, qv: torch.Tensor | None = None,
     batch_invariant: bool | int | None = None, score_mod: Any = None, mask_mod: Any = None,
-    interpret: bool | str = False,
+    epilogue: Any = None, interpret: bool | str = False,
 ) -> Any:  # fmt: skip
     """o, or (o, lse) with `return_lse`.
 
@@ -89,7 +89,9 @@ def attention(
     invariance.set_batch_invariant.
 
     score_mod(score, b, h, q, kv) and mask_mod(b, h, q, kv) are functions as fa3.attention
-    takes them; b is the number of a sequence, q and kv count its queries and keys from 0.
+    takes them, and so is epilogue(x, b, h, q, column), what is stored in place of an
+    element x of o; b is the number of a sequence, q and kv count its queries and keys
+    from 0.
     What they capture may change from call to call (fa3.serving_mods, fa3.masks)."""
     compiling = torch.compiler.is_compiling()
     if qv is not None and (compiling or watch.is_recorded()):
@@ -105,7 +107,8 @@ def attention(
         from . import dynamo, operators
 
         more = {
-            "batch_invariant": batch_invariant, "score_mod": score_mod, "mask_mod": mask_mod
+            "batch_invariant": batch_invariant, "score_mod": score_mod,
+            "mask_mod": mask_mod, "epilogue": epilogue,
         }  # fmt: skip
         more = {name: one for name, one in more.items() if one is not None}
         eagerly = compiling and bool(out is not None or more or watch.is_derived())
@@ -125,7 +128,7 @@ def attention(
             **more,
         )  # fmt: skip
     part = invariance.part_keys(batch_invariant)
-    traced = serving_mods.trace(score_mod, mask_mod)
+    traced = serving_mods.trace(score_mod, mask_mod, epilogue)
     turns = rotary_cos is not None
     at_one = not causal and window is None and not chunk
     if k_new is not None and v_new is not None and cache_rows.is_apart(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mask and score code of fa3.serving: what it captures becomes arguments of a launch. In
+"""Mask, score and output code of fa3.serving: what it captures becomes arguments of a launch. In
 it b is the number of a sequence, h that of a head, q and kv count the queries and keys of
 a sequence from 0, wherever they lie."""
 
@@ -15,11 +15,11 @@ from .tensors import View
 from .trace import Traced, trace_mods
 
 
-def trace(score_mod: Any, mask_mod: Any) -> Traced | None:
+def trace(score_mod: Any, mask_mod: Any, epilogue: Any = None) -> Traced | None:
     """Traced mods; None without."""
-    if score_mod is None and mask_mod is None:
+    if score_mod is mask_mod is epilogue is None:
         return None
-    traced = trace_mods(score_mod, mask_mod)
+    traced = trace_mods(score_mod, mask_mod, epilogue)
     check_scalars(traced.regions.scalars, traced.scalars)
     return traced
 
@@ -37,7 +37,10 @@ def form(traced: Traced | None) -> Any:
 def add(call: Any, traced: Traced) -> None:
     """The tensors and numbers that mods read, to a call (fa3.serving._Call). An index
     outside of a table reads 0; those of sequences and heads have to be there."""
-    extents = {"b": call.sequences, "h": call.heads, "i": call.most_queries}
+    extents = {
+        "b": call.sequences, "h": call.heads, "i": call.most_queries,
+        "c": call.head_dim_v,
+    }  # fmt: skip
     for number, (value, uses) in enumerate(zip(traced.tensors, traced.uses)):
         name, called = f"aux{number}", traced.names[number]
         one = tensors.view(called, value)
@@ -60,8 +63,13 @@ def add(call: Any, traced: Traced) -> None:
 
 
 def reads_by_row(traced: Traced | None) -> bool:
-    """Whether tables are read by query or head, or at a computed index, which may be:
-    heads of a group are no rows of a tile then."""
-    return traced is not None and any(
-        index not in ("b", "j") for uses in traced.uses for index in uses
-    )
+    """Whether code on scores reads tables by query or head, or at a computed index, which
+    may be: heads of a group are no rows of a tile then."""
+    if traced is None:
+        return False
+    of_scores = traced.regions.score + traced.regions.mask
+    return any(
+        index not in ("b", "j")
+        for number, uses in enumerate(traced.uses) if f"%aux{number}[" in of_scores
+        for index in uses
+    )  # fmt: skip

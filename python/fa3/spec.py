@@ -10,9 +10,10 @@ import functools
 import re
 from typing import Sequence
 
-# The words of the two regions of attention.forward.
+# The words of the regions of attention.forward.
 SCORE_REGION = "score_mod"
 MASK_REGION = "mask_mod"
+EPILOGUE_REGION = "epilogue"
 
 FLOATS_8 = ("f8E4M3FN", "f8E5M2")
 _MAX_WINDOW = 1 << 30
@@ -33,13 +34,14 @@ class Auxiliary:
 
 @dataclasses.dataclass(frozen=True)
 class Regions:
-    """Traced mods: the bodies of the two regions ("" if there is none), over
-    auxiliary tensors %aux0, .. and scalar arguments %arg0, .. of these types."""
+    """Traced mods: the bodies of the regions ("" if there is none), over auxiliary
+    tensors %aux0, .. and scalar arguments %arg0, .. of these types."""
 
     score: str = ""
     mask: str = ""
     aux: tuple[Auxiliary, ...] = ()
     scalars: tuple[str, ...] = ()
+    epilogue: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,10 +69,7 @@ class Blocks:
 
     def types(self, names: Sequence[str]) -> dict[str, str]:
         front = "".join("1x" if one else "?x" for one in self.ones)
-        return {
-            name: f"tensor<{front}?x{'?x' if 'index' in name else ''}i32>"
-            for name in names
-        }
+        return {name: f"tensor<{front}?x{'?x' if 'index' in name else ''}i32>" for name in names}
 
     def mod(self, aux: list[str], by_key: bool = False) -> str:
         names = self.names_by_key if by_key else self.names
@@ -108,6 +107,8 @@ class Spec:
     blocks: Blocks | None = None
     #: The probability with which a weight is dropped, by the state `rng_state`.
     dropout: float = 0.0
+    #: Whether o without its epilogue is a further output, which gradients need.
+    plain: bool = False
 
     @property
     def has_scales(self) -> bool:
@@ -134,6 +135,8 @@ class Spec:
 
     @property
     def outputs(self) -> tuple[str, ...]:
+        if self.plain:
+            return ("o", "lse", "o_plain")
         return ("o", "lse") if self.lse else ("o",)
 
     def to_mlir(self) -> str:
@@ -145,11 +148,12 @@ class Spec:
         if self.has_scales:
             scales = types["q_descale"]
             lines.append(
-                "    scales(%q_descale, %k_descale, %v_descale : "
-                f"{scales}, {scales}, {scales})"
+                f"    scales(%q_descale, %k_descale, %v_descale : {scales}, {scales}, {scales})"
             )
         if self.sinks:
             lines.append(f"    sinks(%sinks : {types['sinks']})")
+        if self.plain:
+            lines.append("    plain")
         lines += self._mods_clause()
         made = ", ".join(types[name] for name in self.outputs)
         lines.append(f"    : ({types['q']}, {types['k']}, {types['v']}) -> ({made})")
@@ -163,6 +167,7 @@ class Spec:
             "k": self._tensor(self.head_dim, self.k_type),
             "v": self._tensor(self.head_dim_v, self.v_type),
             "o": self._tensor(self.head_dim_v, self.out_type),
+            "o_plain": self._tensor(self.head_dim_v, self.q_type),
             "lse": "tensor<?x?x?xf32>", "scale": "f32", "alibi": "tensor<?xf32>",
             "sinks": "tensor<?xf32>", "rng_state": "tensor<2xi64>",
         }  # fmt: skip
@@ -205,6 +210,9 @@ class Spec:
         if self.regions.mask:
             lines.append(f"    {MASK_REGION} (%b, %h, %i, %j) {{")
             lines.append(self._region(self.regions.mask, types))
+        if self.regions.epilogue:
+            lines.append(f"    {EPILOGUE_REGION} (%x, %b, %h, %i, %c) {{")
+            lines.append(self._region(self.regions.epilogue, types))
         return lines
 
     def _region(self, text: str, types: dict[str, str]) -> str:

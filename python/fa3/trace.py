@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracing of score_mod and mask_mod: the functions run once on stand-ins for
-their arguments (standins.py), which record what is done with them.
+"""Tracing of score_mod, mask_mod and epilogue: the functions run once on stand-ins
+for their arguments (standins.py), which record what is done with them.
 """
 
 from __future__ import annotations
@@ -33,6 +33,12 @@ from .standins import (
 )
 
 _ARGUMENTS = ("b", "h", "i", "j")
+#: What each is called with: a number, if any, and indices; and what it is to return.
+_SIGNATURES = {
+    "score_mod": ("score", _ARGUMENTS, "score"),
+    "mask_mod": (None, _ARGUMENTS, "truth value"),
+    "epilogue": ("x", ("b", "h", "i", "c"), "number"),
+}
 _MAX_I32 = 2**31 - 1
 _MAX_RANK = 8  # of an argument of a launch
 
@@ -40,7 +46,7 @@ _MAX_RANK = 8  # of an argument of a launch
 @dataclasses.dataclass
 class Traced:
     """Traced mods with what they captured, in the order of the regions'
-    arguments. `uses` says for every tensor which of b, h, i, j is the index of
+    arguments. `uses` says for every tensor which of b, h, i, j, c is the index of
     each of its dimensions, None where it is another one. A tensor that is read in
     two ways is there twice."""
 
@@ -57,7 +63,8 @@ class Traced:
         if not 1 <= line <= len(lines):
             return "", 0
         for name, region in (
-            ("score_mod", self.regions.score), ("mask_mod", self.regions.mask)
+            ("score_mod", self.regions.score), ("mask_mod", self.regions.mask),
+            ("epilogue", self.regions.epilogue),
         ):  # fmt: skip
             start = text.find(region) if region else -1
             if start < 0:
@@ -85,12 +92,12 @@ class _Entry:
 
     def is_of(self, capture: Capture) -> bool:
         # As text: zeros have signs, NaN is NaN.
-        return all(
-            repr(capture.numbers[n]) == repr(x) for n, x in self.constants.items()
-        ) and all(
-            PROPERTIES[what](capture.tensors[n]) == value for n, what, value in self.reads
-        ) and all(
-            0 <= capture.numbers[n] < capture.tensors[t].shape[d] for n, t, d in self.indices
+        return (
+            all(repr(capture.numbers[n]) == repr(x) for n, x in self.constants.items())
+            and all(PROPERTIES[what](capture.tensors[n]) == value for n, what, value in self.reads)
+            and all(
+                0 <= capture.numbers[n] < capture.tensors[t].shape[d] for n, t, d in self.indices
+            )
         )
 
 
@@ -99,14 +106,18 @@ _entries: dict[Any, list[_Entry]] = {}
 _MAX_ENTRIES, _MAX_ALIKE = 1024, 32
 
 
-def trace_mods(score_mod: Any, mask_mod: Any) -> Traced:
-    """The regions of a score_mod(score, b, h, q, kv) and a mask_mod(b, h, q, kv),
-    either of which may be None."""
-    for name, mod in (("score_mod", score_mod), ("mask_mod", mask_mod)):
+Mods = dict[str, Any]
+
+
+def trace_mods(score_mod: Any, mask_mod: Any, epilogue: Any = None) -> Traced:
+    """The regions of a score_mod(score, b, h, q, kv), a mask_mod(b, h, q, kv) and an
+    epilogue(x, b, h, q, column), each of which may be None."""
+    mods = {"score_mod": score_mod, "mask_mod": mask_mod, "epilogue": epilogue}
+    for name, mod in mods.items():
         if mod is not None and not callable(mod):
             raise TraceError(f"{name} is {tensors.type_name(mod)}, expected a function")
-    capture = Capture(score_mod, mask_mod)
-    entry, is_new = _find_entry(capture, score_mod, mask_mod)
+    capture = Capture(*mods.values())
+    entry, is_new = _find_entry(capture, mods)
     if is_new or not (entry.tensors or entry.numbers):
         return entry.traced
     return dataclasses.replace(
@@ -116,15 +127,13 @@ def trace_mods(score_mod: Any, mask_mod: Any) -> Traced:
     )
 
 
-def _find_entry(
-    capture: Capture, score_mod: Any, mask_mod: Any
-) -> tuple["_Entry", bool]:
+def _find_entry(capture: Capture, mods: Mods) -> tuple["_Entry", bool]:
     """The trace of mods, and whether it was just made: then it has its tensors."""
     if not capture.volatile:
         for entry in _entries.get(capture.key, ()):
             if entry.is_of(capture):
                 return entry, False
-    entry = _trace_anew(capture, score_mod, mask_mod)
+    entry = _trace_anew(capture, mods)
     if not capture.volatile:
         alike = _entries.setdefault(capture.key, [])
         if len(alike) >= _MAX_ALIKE:
@@ -137,14 +146,14 @@ def _find_entry(
     return entry, True
 
 
-def _trace_anew(capture: Capture, score_mod: Any, mask_mod: Any) -> "_Entry":
+def _trace_anew(capture: Capture, mods: Mods) -> "_Entry":
     constants: dict[int, int | float] = {
         n: x for n, x in enumerate(capture.numbers)
         if isinstance(x, int) and abs(x) > _MAX_I32
     }  # fmt: skip
     while True:
         try:
-            return _trace(capture, score_mod, mask_mod, constants)
+            return _trace(capture, mods, constants)
         except NeedsNumber as needed:
             constants = {**constants, **{n: capture.numbers[n] for n in needed.numbers}}
 
@@ -159,12 +168,10 @@ def describe_mods(score_mod: Any, mask_mod: Any) -> Any:
     capture = Capture(score_mod, mask_mod, paths=True)
     if capture.volatile or capture.facts is None:
         return None
-    entry, _ = _find_entry(capture, score_mod, mask_mod)
+    entry, _ = _find_entry(capture, {"score_mod": score_mod, "mask_mod": mask_mod})
     if capture.volatile or -1 in entry.tensors:
         return None
-    constants = tuple(
-        (capture.number_paths[n], value) for n, value in entry.constants.items()
-    )
+    constants = tuple((capture.number_paths[n], value) for n, value in entry.constants.items())
     if any(value == 0 or value != value for _, value in constants):
         return None  # Dynamo does not tell the signs of zeros
     return (
@@ -180,22 +187,17 @@ def describe_mods(score_mod: Any, mask_mod: Any) -> Any:
             (capture.tensor_paths[n], one.dtype, one.dim(), one.device)
             for n, one in enumerate(capture.tensors)
         ),
+        tuple((capture.tensor_paths[n], what, value) for n, what, value in entry.reads),
         tuple(
-            (capture.tensor_paths[n], what, value) for n, what, value in entry.reads
-        ),
-        tuple(
-            (capture.number_paths[n], capture.tensor_paths[t], dim)
-            for n, t, dim in entry.indices
+            (capture.number_paths[n], capture.tensor_paths[t], dim) for n, t, dim in entry.indices
         ),
     )
 
 
-def _trace(
-    capture: Capture, score_mod: Any, mask_mod: Any, constants: dict[int, int | float]
-) -> _Entry:
+def _trace(capture: Capture, mods: Mods, constants: dict[int, int | float]) -> _Entry:
     session = Session(capture.numbers)
     nodes: dict[str, Node] = {}
-    position = [0, 0]  # of captured numbers and tensors, over both mods
+    position = [0, 0]  # of captured numbers and tensors, over all mods
 
     def number(value: Any) -> Any:
         place = position[0]
@@ -211,7 +213,7 @@ def _trace(
         return Table(tensor, capture.tensor_names[position[1] - 1])
 
     copies = Copies(number, table)
-    for name, mod in (("score_mod", score_mod), ("mask_mod", mask_mod)):
+    for name, mod in mods.items():
         if mod is None:
             continue
         session.graph = Graph()
@@ -260,9 +262,7 @@ def _run_by_torch(
 ) -> Node:  # fmt: skip
     from . import fx_trace
 
-    known = {
-        id(one): called for one, called in zip(capture.tensors, capture.tensor_names)
-    }
+    known = {id(one): called for one, called in zip(capture.tensors, capture.tensor_names)}
 
     plain: dict[int, Any] = {}
 
@@ -290,15 +290,13 @@ def _run_by_torch(
             raise TraceError(f"{name}: a tensor of torch.func is no plain table")
         return tensor.item() if is_constant(tensor) else found_table(tensor)
 
-    args = [Value(session.graph.argument(one, INDEX)) for one in _ARGUMENTS]
-    if name == "score_mod":
-        args.insert(0, Value(session.graph.argument("score", FLOAT)))
+    args = _arguments(session, name)
     previous = getattr(current, "session", None)
     current.session = session
     try:
         result, is_closed = fx_trace.run(name, mod, args, apply, table)
         node = to_node(result)
-        made = session.graph.cast(node, FLOAT if name == "score_mod" else BOOL)
+        made = session.graph.cast(node, BOOL if name == "mask_mod" else FLOAT)
     finally:
         current.session = previous
     missing = set(range(len(capture.numbers))) - set(constants)
@@ -316,24 +314,31 @@ def _run_by_torch(
     return made
 
 
+def _arguments(session: Session, name: str) -> list[Any]:
+    """Stand-ins for what a mod is called with."""
+    graph = session.graph
+    number, indices, _ = _SIGNATURES[name]
+    args = [Value(graph.argument(one, INDEX)) for one in indices]
+    if number:
+        args.insert(0, Value(graph.argument(number, FLOAT)))
+    return args
+
+
 def _run(session: Session, name: str, mod: Any) -> Node:
     graph = session.graph
-    args = [Value(graph.argument(one, INDEX)) for one in _ARGUMENTS]
-    if name == "score_mod":
-        args.insert(0, Value(graph.argument("score", FLOAT)))
+    args = _arguments(session, name)
     previous = getattr(current, "session", None)
     current.session = session
     try:
-        with _torch_mode(name == "score_mod"):
-            session.has_gradient = name == "score_mod"
+        with _torch_mode(name != "mask_mod"):
+            session.has_gradient = name != "mask_mod"
             result = mod(*args)
         if not is_value(result):
             raise TraceError(
-                f"{name} returns {tensors.type_name(result)}, expected a "
-                + ("score" if name == "score_mod" else "truth value")
+                f"{name} returns {tensors.type_name(result)}, expected a " + _SIGNATURES[name][2]
             )
         node = to_node(result)
-        return graph.cast(node, FLOAT if name == "score_mod" else BOOL)
+        return graph.cast(node, BOOL if name == "mask_mod" else FLOAT)
     except TraceError:
         raise
     except Exception as error:
@@ -388,9 +393,7 @@ def _finish(
                 f"tensor '{called}' has rank {tensor.dim()}, expected at most {_MAX_RANK}"
             )
         type = tensors.element_type("", tensor)
-        auxiliaries.append(
-            Auxiliary("i8" if type == "i1" else type, max(1, tensor.dim()))
-        )
+        auxiliaries.append(Auxiliary("i8" if type == "i1" else type, max(1, tensor.dim())))
     texts, places = {}, {}
     for name, node in nodes.items():
         printer = Printer([one.mlir for one in auxiliaries])
@@ -406,6 +409,7 @@ def _finish(
         texts.get("mask_mod", ""),
         tuple(auxiliaries),
         tuple("i32" if isinstance(capture.numbers[n], int) else FLOAT for n in numbers),
+        texts.get("epilogue", ""),
     )
     traced = Traced(
         regions, tuple(session.tensors), tuple(capture.numbers[n] for n in numbers),
@@ -424,6 +428,4 @@ def _renumber(text: str, numbers: list[int]) -> str:
     import re
 
     position = {number: index for index, number in enumerate(numbers)}
-    return re.sub(
-        r"%arg(\d+)", lambda found: f"%arg{position[int(found.group(1))]}", text
-    )
+    return re.sub(r"%arg(\d+)", lambda found: f"%arg{position[int(found.group(1))]}", text)

@@ -27,9 +27,7 @@ class Requests:
 
         self.queries, self.lengths = queries, lengths
         self.q = [random(n, heads[0], dtype) for n in queries]
-        self.k, self.v = (
-            [random(n, heads[1], cache or dtype) for n in lengths] for _ in "kv"
-        )
+        self.k, self.v = ([random(n, heads[1], cache or dtype) for n in lengths] for _ in "kv")
         self.door = serving.attention
         self.first = i32(*(k - q for q, k in zip(queries, lengths)))
 
@@ -127,9 +125,7 @@ class ServingModsTest(unittest.TestCase):
                     given = Requests((7, 7, 7), dtype=dtype, cache=small)
                     mask, seen = self.trees(given)
                     mod = masks.tree(masks.pack_tree(mask), given.first)
-                    self.check(
-                        given, seen, (16, 64), tolerance, mask_mod=mod, splits=splits
-                    )
+                    self.check(given, seen, (16, 64), tolerance, mask_mod=mod, splits=splits)
 
     def test_large_trees(self):
         """More drafts than a word has bits, the highest bit among them."""
@@ -209,6 +205,27 @@ class ServingModsTest(unittest.TestCase):
             causal=True,
         )  # fmt: skip
 
+    def test_gates(self):
+        for queries in ((3, 1, 4), (40, 1, 64)):
+            requests = Requests(queries)
+            cu, rows = starts(queries), sum(queries)
+            gate = torch.randn(rows, 4, 64).half()
+
+            def gated(x, b, h, i, c):
+                return x * torch.sigmoid(gate[cu[b] + i, h, c])
+
+            for form, named in (("packed", {}), (32, {"splits": 3}), (64, {"pack_heads": True})):
+                with self.subTest(queries=queries, form=form):
+                    plain = requests.run(form, **named)
+                    made = requests.run(form, epilogue=gated, **named)
+                    place = 0
+                    for (o, lse), (before, same) in zip(made, plain):
+                        own = gate[place : place + o.shape[0]].float()
+                        place += o.shape[0]
+                        expected = before.float() * torch.sigmoid(own)
+                        self.assertLess((o.float() - expected).abs().max().item(), 2e-3)
+                        self.assertTrue(torch.equal(lse, same))
+
     def test_new_keys(self):
         """Behind the cache, in front of a mask that sees them."""
         given = Requests((6, 6), (50, 41))
@@ -286,8 +303,9 @@ class ServingModsTest(unittest.TestCase):
             (lambda: masks.ranges(first[:, None], first[:2, None], first), "shape .2, 1."),
             (lambda: masks.keys_in_front(first[:1], first), "shape .1,., expected .3"),
         ):  # fmt: skip
-            with self.subTest(text), self.assertRaisesRegex(
-                (ArgumentError, ArgumentTypeError), text
+            with (
+                self.subTest(text),
+                self.assertRaisesRegex((ArgumentError, ArgumentTypeError), text),
             ):
                 call()
 
