@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batch invariance on a GPU: python test/Device/invariance.py [--batches 1000] [--time] [--cpu].
 
+Batches are drawn by their numbers, and checked in --workers processes; when --budget seconds
+are over the others are left out, which is said and makes the exit code 1.
+
 * Random batches: 1 to 256 sequences of 1 to 32768 keys, of which the last few are
   queries (all, one, or some): packed, or in pages of 1 to 256 rows, in any order. Some
   sequences of each are computed alone, in another form (packed or pages of another
@@ -12,10 +15,12 @@
 
 --cpu runs small problems in the interpreter.
 """
+
 import argparse
 import pathlib
 import random
 import sys
+import time
 
 import torch
 
@@ -25,6 +30,7 @@ except ImportError:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
     import fa3  # noqa: F401
 from fa3 import serving
+from fa3_device import kernels, workers
 
 #: Types, head dims, heads and what else a call has.
 CASES = (
@@ -85,8 +91,7 @@ class Batch:
             first += width
         made = []
         for given in (self.k, self.v):
-            rows = torch.zeros(sum(widths) * page, *given[0].shape[1:], device=self.device)
-            rows = rows.to(given[0].dtype).view(sum(widths), page, *given[0].shape[1:])
+            rows = given[0].new_zeros(sum(widths), page, *given[0].shape[1:])
             for line, width, n in zip(table.tolist(), widths, numbers):
                 padded = given[n].new_zeros(width * page, *given[n].shape[1:])
                 padded[: ends[n]] = given[n][: ends[n]]
@@ -210,31 +215,70 @@ def measure(parts):
         print(", ".join(line), flush=True)
 
 
+def check_batch(job):
+    """In a worker: messages (number of the batch, comparisons, sentences)."""
+    number, seed, device = job
+    chance = random.Random(f"{seed} {number}")
+    torch.manual_seed(chance.getrandbits(32))
+    most, sequences, total = (400, 4, 700) if device == "cpu" else (32768, 256, 300000)
+    batch, case = make(chance, device, most, sequences, total)
+    count, wrong = check(chance, batch, 2 if device == "cpu" else 8)
+    part = batch.named["batch_invariant"]
+    yield number, count, [f"{case}, part {part}: {one}" for one in wrong]
+    if device == "cuda":
+        del batch
+        torch.cuda.empty_cache()
+
+
+def nothing():
+    """What a worker needs before its first batch on a CPU."""
+
+
+def check_all(given, device, end):
+    """Numbers of batches, comparisons, and failures."""
+    setup = nothing if given.cpu else kernels.setup
+    pool = workers.Pool(given.workers, check_batch, setup, timeout=120)
+    pool.expect(given.batches)
+    for number in range(given.batches):
+        pool.give((number, given.seed, device))
+    done = checked = failed = 0
+    for job, message in pool.run(end):
+        if message is None:
+            continue
+        if isinstance(message, workers.Lost):
+            if "time is over" in message.reason:
+                continue
+            message = job[0], 0, [message.reason]
+        number, count, wrong = message
+        done, checked, failed = done + 1, checked + count, failed + len(wrong)
+        for one in wrong[:3]:
+            print(f"batch {number}, {one}", flush=True)
+    return done, checked, failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--batches", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--workers", type=int, default=6, help="processes on the GPU")
+    parser.add_argument("--budget", type=float, default=0, metavar="S", help="seconds in all")
     given = parser.parse_args()
-    chance, device = random.Random(given.seed), "cpu" if given.cpu else "cuda"
-    torch.manual_seed(given.seed)
-    most, sequences, total = (400, 4, 700) if given.cpu else (32768, 256, 300000)
-    failed = checked = 0
-    for number in range(given.batches):
-        batch, case = make(chance, device, most, sequences, total)
-        count, wrong = check(chance, batch, 2 if given.cpu else 8)
-        checked += count
-        failed += len(wrong)
-        for one in wrong[:3]:
-            print(f"batch {number}, {case}, part {batch.named['batch_invariant']}: {one}")
-    if not check_comparison(chance, device, 4 * most):
+    device, start = "cpu" if given.cpu else "cuda", time.monotonic()
+    end = start + given.budget if given.budget else None
+    done, checked, failed = check_all(given, device, end)
+    if not check_comparison(random.Random(0), device, 1600 if given.cpu else 1 << 17):
         failed += 1
         print("another number of parts gives the same bits: nothing was compared")
-    print(f"batches {given.batches}, comparisons {checked}, failed {failed}")
+    print(
+        f"batches {done} of {given.batches}, comparisons {checked}, failed {failed}, "
+        f"{time.monotonic() - start:.0f} s",
+        flush=True,
+    )
     if given.time and not given.cpu:
         measure((1024, 4096))
-    return 1 if failed else 0
+    return 1 if failed or done < given.batches else 0
 
 
 if __name__ == "__main__":

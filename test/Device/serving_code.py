@@ -10,12 +10,14 @@
   a graph whose lengths and tables then change. A call that is refused by name is counted.
 * --time: verification of trees beside compiled FlexAttention, prefixes beside causal.
 
---cpu runs small problems in the interpreter."""
+Cases run in --workers processes; when --budget seconds are over the others are left out, which is
+said and makes the exit code 1. --cpu runs small problems in the interpreter."""
 
 import argparse
 import itertools
 import pathlib
 import sys
+import time
 
 import torch
 
@@ -26,6 +28,7 @@ except ImportError:
     import fa3  # noqa: F401
 from fa3 import masks, serving
 from fa3.errors import UnsupportedError
+from fa3_device import kernels, workers
 from fa3_device.serving_cases import cover
 
 SMALL = (torch.float8_e4m3fn, torch.float8_e5m2)
@@ -114,8 +117,9 @@ class Case:
             for cache, given in zip(made, (self.k[n], self.v[n])):
                 at = torch.arange(self.lengths[n])
                 rows = (mine[at // page].long() * page + at % page).to(self.device)
-                cache.view(torch.uint8).view(-1, *cache.shape[2:-1], cache.shape[-1]
-                                             * cache.element_size())[rows] = given.view(torch.uint8)
+                cache.view(torch.uint8).view(
+                    -1, *cache.shape[2:-1], cache.shape[-1] * cache.element_size()
+                )[rows] = given.view(torch.uint8)
         return *made, table.to(self.device)
 
     def places(self):
@@ -172,9 +176,7 @@ class Case:
         powers = torch.arange(8, device=self.device)
         parts = [torch.nn.functional.pad(one.int(), (0, -len(one) % 8)) for one in parts]
         parts = [(one.view(-1, 8) << powers).sum(-1).to(torch.uint8) for one in parts]
-        return masks.packed_bits(
-            torch.cat(parts), self.starts([len(p) for p in parts])[:-1], keys
-        )
+        return masks.packed_bits(torch.cat(parts), self.starts([len(p) for p in parts])[:-1], keys)
 
     def slopes(self, first, places):
         slopes = torch.rand(len(places), self.heads[0], device=self.device)
@@ -215,9 +217,7 @@ class Case:
 
 def compare(case, made, seen, change):
     tolerance = {torch.float16: 4e-3, torch.bfloat16: 2e-2}.get(case.types[1], 1e-1)
-    for n, (one, other) in enumerate(
-        zip(case.sequences(*made), case.expected(seen, change))
-    ):
+    for n, (one, other) in enumerate(zip(case.sequences(*made), case.expected(seen, change))):
         for what, a, b in zip(("o", "lse"), one, other):
             limit = tolerance if what == "o" else max(5e-3, tolerance / 5)
             error = (a.float() - b).abs()
@@ -301,8 +301,10 @@ def measure():
     block = create_block_mask(mask_mod, count, None, drafts, keys, device="cuda")
     flex = torch.compile(flex_attention)
     theirs = median(lambda: flex(queries, *dense, block_mask=block, enable_gqa=True))
-    print(f"64 trees of 64 drafts on 8192 keys: {1e3 * ours:.0f} us, a chain {1e3 * chain:.0f}, "
-          f"compiled FlexAttention without pages {1e3 * theirs:.0f} ({theirs / ours:.2f})")
+    print(
+        f"64 trees of 64 drafts on 8192 keys: {1e3 * ours:.0f} us, a chain {1e3 * chain:.0f}, "
+        f"compiled FlexAttention without pages {1e3 * theirs:.0f} ({theirs / ours:.2f})"
+    )
     count, length = 16, 4096
     q = torch.randn(count * length, 32, 128, device="cuda", dtype=torch.bfloat16)
     k, v = (torch.randn(count * length, 8, 128, device="cuda", dtype=torch.bfloat16) for _ in "kv")
@@ -313,8 +315,48 @@ def measure():
     for name, lengths in (("no", zeros), ("of 1024", zeros + 1024)):
         mod = masks.prefix(lengths, zeros)
         taken = median(lambda mod=mod: serving.attention(q, k, v, mask_mod=mod, **named))
-        print(f"16 x 4096 with {name} prefix: {1e3 * taken:.0f} us, causal {1e3 * causal:.0f} "
-              f"({taken / causal:.3f})")
+        print(
+            f"16 x 4096 with {name} prefix: {1e3 * taken:.0f} us, causal {1e3 * causal:.0f} "
+            f"({taken / causal:.3f})"
+        )
+
+
+def check_case(job):
+    """In a worker: messages (kind, sentences)."""
+    row, device = job
+    torch.manual_seed(0)
+    try:
+        wrong = list(check(row, device, device == "cpu"))
+    except UnsupportedError as error:
+        yield "refused", [str(error)]
+        return
+    yield "failed" if wrong else "passed", wrong
+
+
+def nothing():
+    """What a worker needs before its first case on a CPU."""
+
+
+def check_all(given, device, end):
+    """How many cases of each kind."""
+    rows = cover(AXES)[: given.rows]
+    setup = nothing if given.cpu else kernels.setup
+    pool = workers.Pool(given.workers, check_case, setup, timeout=120)
+    pool.expect(len(rows))
+    for row in rows:
+        pool.give((row, device))
+    counts = dict.fromkeys(("passed", "failed", "refused", "not run"), 0)
+    for job, message in pool.run(end):
+        if message is None:
+            continue
+        if isinstance(message, workers.Lost):
+            kind = "not run" if "time is over" in message.reason else "failed"
+            message = kind, [message.reason]
+        kind, said = message
+        counts[kind] += 1
+        for one in said[:3] if kind != "not run" else ():
+            print(f"{kind}: {job[0]}: {one}", flush=True)
+    return counts
 
 
 def main():
@@ -322,26 +364,21 @@ def main():
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--rows", type=int, default=10000, help="cases, at most")
+    parser.add_argument("--workers", type=int, default=6, help="processes on the GPU")
+    parser.add_argument("--budget", type=float, default=0, metavar="S", help="seconds in all")
     given = parser.parse_args()
-    torch.manual_seed(0)
-    device = "cpu" if given.cpu else "cuda"
-    passed = failed = refused = 0
-    for row in cover(AXES)[: given.rows]:
-        try:
-            wrong = list(check(row, device, given.cpu))
-        except UnsupportedError as error:
-            refused += 1
-            print(f"refused: {row}: {error}")
-            continue
-        except Exception as error:  # what stops one case does not stop the others
-            wrong = [f"{type(error).__name__}: {error}"]
-        failed, passed = failed + bool(wrong), passed + (not wrong)
-        for one in wrong[:3]:
-            print(f"failed: {row}: {one}", flush=True)
-    print(f"passed {passed}, failed {failed}, refused {refused}")
+    device, start = "cpu" if given.cpu else "cuda", time.monotonic()
+    counts = check_all(given, device, start + given.budget if given.budget else None)
+    print(
+        ", ".join(f"{kind} {count}" for kind, count in counts.items())
+        + f", {time.monotonic() - start:.0f} s",
+        flush=True,
+    )
     if given.time and device == "cuda":
         measure()
-    return 1 if failed or not passed else 0
+    return (
+        1 if counts["failed"] or counts["not run"] or (given.rows and not counts["passed"]) else 0
+    )
 
 
 if __name__ == "__main__":

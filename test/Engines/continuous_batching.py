@@ -105,7 +105,7 @@ def main():
         count = 4 if small else 128
         expected, seconds = generate(model, theirs, prompts, count, 0, small)
         rate = count * len(prompts) / seconds
-        print(f"{name}: {theirs} {rate:.0f} tokens/s")
+        print(f"{name}: {theirs} {rate:.0f} tokens/s", flush=True)
         # By pages is a way of CUDA alone.
         for blocks in (0,) if small else (0, 16):
             made, seconds = generate(model, "flash_fa3", prompts, count, blocks, small)
@@ -114,7 +114,7 @@ def main():
             failed += len(wrong)
             how = "pages" if blocks else "lengths"
             print(f"{name}: flash_fa3 by {how} {count * len(prompts) / seconds:.0f} tokens/s, "
-                  f"{equal} of {total} tokens equal, wrong {len(wrong)}")
+                  f"{equal} of {total} tokens equal, wrong {len(wrong)}", flush=True)
             print("".join(f"  {one}\n" for one in wrong[:5]), end="")
     print(f"failed {failed}")
     return 1 if failed else 0
