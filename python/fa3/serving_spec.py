@@ -151,8 +151,10 @@ class ServingSpec:
             group = self.heads[0] // self.heads[1]
         # More than 64 are several groups of the most that divide them, unless scales of
         # key heads would tell those apart.
-        packs = 1 < group <= 64 or not self.attention.has_scales and any(
-            group % count == 0 for count in range(2, 65)
+        packs = (
+            1 < group <= 64
+            or not self.attention.has_scales
+            and any(group % count == 0 for count in range(2, 65))
         )
         chosen: dict[str, Any] = {"pack_gqa": True} if packs and not self.splits else {}
         if self.attention.regions.mask:
@@ -246,9 +248,12 @@ class ServingSpec:
         lines += spec._region_clauses(types)
         if self.append:
             lines.append(Append.LENGTHS)
+        # Tables of mods have names of their own.
+        rows = "cached" if "batch_index" in arrays else "b"
         return function_text(
-            "attention_serving", self.inputs, spec.outputs, types, lines, before
-        )
+            "attention_serving", self.inputs, spec.outputs, types, lines, before,
+            {"page_table": f'"{rows}", "pages_of_sequence"'},
+        )  # fmt: skip
 
     def _mods(self) -> list[str]:
         number = {name: index for index, name in enumerate(self.arrays)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from typing import Sequence
+from typing import Mapping, Sequence
 
 # The words of the regions of attention.forward.
 SCORE_REGION = "score_mod"
@@ -330,13 +330,16 @@ def _literal(value: float) -> str:
 
 def function_text(
     name: str, inputs: Sequence[str], outputs: Sequence[str], types: dict[str, str],
-    lines: Sequence[str], before: Sequence[str] = (),
+    lines: Sequence[str], before: Sequence[str] = (), dims: Mapping[str, str] | None = None,
 ) -> str:  # fmt: skip
     """A function around one operation, whose text is `lines`, with the lines of
-    `before` in front."""
-    parameters = ",\n    ".join(
-        f'%{name}: {types[name]} {{tile.name = "{name}"}}' for name in inputs
-    )
+    `before` in front; `dims` names dimensions of inputs, else the compiler does."""
+
+    def describe(name: str) -> str:
+        said = (dims or {}).get(name)
+        return f'{{tile.name = "{name}"' + (f", tile.dims = [{said}]}}" if said else "}")
+
+    parameters = ",\n    ".join(f"%{name}: {types[name]} {describe(name)}" for name in inputs)
     named = ", ".join(f'{types[name]} {{tile.name = "{name}"}}' for name in outputs)
     values = ", ".join("%" + name for name in outputs)
     made = ", ".join(types[name] for name in outputs)

@@ -13,6 +13,7 @@ the logits of the two tokens, of eager attention in float32, are further apart t
 --cpu runs few tokens in the interpreter, with weights in float16."""
 
 import argparse
+import copy
 import pathlib
 import sys
 import time
@@ -96,7 +97,10 @@ def main():
         torch.manual_seed(0)
         dtype = torch.float16 if small else torch.bfloat16
         model = transformers.AutoModelForCausalLM.from_config(config).to(device, dtype).eval()
-        judge = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+        # A configuration of its own, which names the attention.
+        judge = transformers.AutoModelForCausalLM.from_config(
+            copy.deepcopy(config), attn_implementation="eager"
+        )
         judge = judge.to(device).eval()
         judge.load_state_dict(model.state_dict())
         lengths = (5, 17, 9) if small else [13 + 97 * n for n in range(32)]
@@ -113,8 +117,11 @@ def main():
                 equal, total, wrong = compare(judge, prompts, made, expected, given.gap)
             failed += len(wrong)
             how = "pages" if blocks else "lengths"
-            print(f"{name}: flash_fa3 by {how} {count * len(prompts) / seconds:.0f} tokens/s, "
-                  f"{equal} of {total} tokens equal, wrong {len(wrong)}", flush=True)
+            print(
+                f"{name}: flash_fa3 by {how} {count * len(prompts) / seconds:.0f} tokens/s, "
+                f"{equal} of {total} tokens equal, wrong {len(wrong)}",
+                flush=True,
+            )
             print("".join(f"  {one}\n" for one in wrong[:5]), end="")
     print(f"failed {failed}")
     return 1 if failed else 0

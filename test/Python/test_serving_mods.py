@@ -317,6 +317,24 @@ class ServingModsTest(unittest.TestCase):
         given.door = torch.compile(serving.attention, backend="eager")
         self.check(given, seen, (16,), mask_mod=mod)
 
+    @support.needs_driver
+    def test_launches(self):
+        """Tables of mods have other extents than the page table."""
+        fake = support.fake_driver()
+        given = Requests((5, 5, 5), dtype=torch.bfloat16)
+        ends = i32(50, 60, 3, 9, 0, 0).view(3, 2)
+        mod = masks.ranges(ends, ends + 5, given.first)
+        with (
+            support.fake_gpu(),
+            mock.patch.object(serving, "_sms", lambda _: 132),
+            mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()),
+        ):
+            before = fake.fakeCudaNumLaunches()
+            given.run(16, mask_mod=mod, interpret=False, splits=1)
+            self.assertEqual(fake.fakeCudaNumLaunches() - before, 1)
+            serving._plans.clear()
+            serving._ready.clear()
+
 
 if __name__ == "__main__":
     unittest.main()
