@@ -9,8 +9,8 @@ that folder alone). Needed are vllm (its Python files; the tests need none of it
 extensions), pytest, torch and transformers; no network: models are configurations that are
 written here. Only tests/v1/attention is copied, so that the clone's vllm is not imported.
 
-Runs test_attention_backends.py: BACKENDS_TO_TEST and SLIDING_WINDOW_BACKENDS_TO_TEST are
-CUSTOM, blocks of FlexAttention are left out. Prints what was tested; the exit code is
+Runs the tests of correctness in test_attention_backends.py: all lists of backends to test are
+CUSTOM alone, blocks of FlexAttention and tests of other backends' functions are left out. Prints what was tested; the exit code is
 pytest's."""
 
 import argparse
@@ -31,6 +31,11 @@ _LLAMA = {
 #: What the tests read of models: heads, head dims, windows, types.
 MODELS = {
     "meta-llama/Meta-Llama-3-8B": _LLAMA,
+    "Qwen/Qwen3-0.6B": {
+        **_LLAMA, "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3",
+        "hidden_size": 1024, "intermediate_size": 3072, "num_attention_heads": 16,
+        "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 40960,
+    },
     "microsoft/Phi-tiny-MoE-instruct": {
         **_LLAMA, "architectures": ["MistralForCausalLM"], "model_type": "mistral",
         "num_attention_heads": 16, "num_key_value_heads": 4, "hidden_size": 2048,
@@ -82,9 +87,10 @@ class Plugin:
         from vllm.v1.attention.backends.registry import AttentionBackendEnum
 
         custom = [AttentionBackendEnum.CUSTOM]
-        for name in ("BACKENDS_TO_TEST", "SLIDING_WINDOW_BACKENDS_TO_TEST"):
-            if not hasattr(module, name):
-                sys.exit(f"{NAME}.py has no {name}: another version of vLLM")
+        lists = [name for name in vars(module) if name.endswith("BACKENDS_TO_TEST")]
+        if not {"BACKENDS_TO_TEST", "SLIDING_WINDOW_BACKENDS_TO_TEST"} <= set(lists):
+            sys.exit(f"{NAME}.py has {lists}: another version of vLLM")
+        for name in lists:
             setattr(module, name, custom)
         module.is_torch_equal_or_newer = lambda version: False
         real_config, real_create = module.ModelConfig, module.create_vllm_config
