@@ -9,9 +9,9 @@ that folder alone). Needed are vllm (its Python files; the tests need none of it
 extensions), pytest, torch and transformers; no network: models are configurations that are
 written here. Only tests/v1/attention is copied, so that the clone's vllm is not imported.
 
-Runs the tests of correctness in test_attention_backends.py: all lists of backends to test are
-CUSTOM alone, blocks of FlexAttention and tests of other backends' functions are left out. Prints what was tested; the exit code is
-pytest's."""
+Runs the tests of correctness in test_attention_backends.py: all lists of backends to test
+are CUSTOM alone, blocks of FlexAttention and tests of other backends' functions are left
+out. Prints what was tested; the exit code is pytest's."""
 
 import argparse
 import json
