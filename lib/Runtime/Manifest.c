@@ -143,8 +143,8 @@ int fa3_read_type(fa3_reader *r, const fa3_json *object, const char *where,
                   fa3_wrong(r, field, "not an element type"));
 }
 
-int fa3_compile(fa3_reader *r, const fa3_json *value, const char *field,
-                fa3_formula *formula) {
+int fa3_compile_field(fa3_reader *r, const fa3_json *value, const char *field,
+                      fa3_formula *formula) {
   if (value->type != FA3_JSON_STRING)
     return wrong_type(r, field, "a formula", value);
   const char *text =
@@ -336,7 +336,7 @@ static int read_requirements(fa3_reader *r, const fa3_json *top) {
     if (!where || !fa3_read_object(r, e, where, keys))
       return 0;
     const fa3_json *that = fa3_read_member(r, e, where, "that", &field);
-    if (!that || !fa3_compile(r, that, field, &requirements[index].that))
+    if (!that || !fa3_compile_field(r, that, field, &requirements[index].that))
       return 0;
     requirements[index].message =
         fa3_read_string(r, e, where, "message", &field);
@@ -354,7 +354,7 @@ static int read_cost(fa3_reader *r, const fa3_json *top, const char *key,
   if (!value)
     return 1;
   const char *field = fa3_field(r, "%s", key);
-  return field && fa3_compile(r, value, field, formula);
+  return field && fa3_compile_field(r, value, field, formula);
 }
 
 static int read_hash(fa3_reader *r, const fa3_json *top) {

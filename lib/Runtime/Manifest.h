@@ -47,8 +47,8 @@ int fa3_read_type(fa3_reader *r, const fa3_json *object, const char *where,
 
 int fa3_check_integer(fa3_reader *r, const fa3_json *value, const char *where,
                       int64_t low, int64_t high);
-int fa3_compile(fa3_reader *r, const fa3_json *value, const char *field,
-                fa3_formula *formula);
+int fa3_compile_field(fa3_reader *r, const fa3_json *value, const char *field,
+                      fa3_formula *formula);
 /* Zeroed memory of the program. */
 void *fa3_reader_array(fa3_reader *r, size_t count, size_t size);
 

@@ -63,7 +63,7 @@ static int read_formulas(fa3_reader *r, const fa3_json *object,
   int index = 0;
   for (const fa3_json *e = list->first; e; e = e->next, ++index) {
     const char *at = fa3_field(r, "%s[%d]", field, index);
-    if (!at || !fa3_compile(r, e, at, &formulas[index]))
+    if (!at || !fa3_compile_field(r, e, at, &formulas[index]))
       return 0;
   }
   return 1;
@@ -182,7 +182,7 @@ static int read_kernel_arg(fa3_reader *r, const fa3_json *object,
   }
   arg->kind = strcmp(kind, "i32") == 0 ? FA3_KERNEL_I32 : FA3_KERNEL_I64;
   const fa3_json *value = fa3_read_member(r, object, where, "value", &field);
-  return value && fa3_compile(r, value, field, &arg->value);
+  return value && fa3_compile_field(r, value, field, &arg->value);
 }
 
 static int read_kernel_args(fa3_reader *r, const fa3_json *object,
@@ -227,11 +227,12 @@ static int read_launch(fa3_reader *r, const fa3_json *object, const char *where,
   if (fa3_json_member(object, "condition")) {
     const fa3_json *condition =
         fa3_read_member(r, object, where, "condition", &field);
-    if (!condition || !fa3_compile(r, condition, field, &launch->condition))
+    if (!condition ||
+        !fa3_compile_field(r, condition, field, &launch->condition))
       return 0;
   }
   const fa3_json *grid = fa3_read_member(r, object, where, "grid", &field);
-  if (!grid || !fa3_compile(r, grid, field, &launch->grid) ||
+  if (!grid || !fa3_compile_field(r, grid, field, &launch->grid) ||
       !fa3_read_integer(r, object, where, "block", 1, MAX_THREADS, &block) ||
       !fa3_read_integer(r, object, where, "smem", 0, MAX_SMEM, &smem))
     return 0;

@@ -24,7 +24,7 @@ static int read_shape(fa3_reader *r, const fa3_json *object, const char *where,
     return 0;
   for (const fa3_json *e = shape->first; e; e = e->next, ++param->rank) {
     const char *at = fa3_field(r, "%s[%d]", field, param->rank);
-    if (!at || !fa3_compile(r, e, at, &workspace->shape[param->rank]))
+    if (!at || !fa3_compile_field(r, e, at, &workspace->shape[param->rank]))
       return 0;
   }
   return 1;
