@@ -276,6 +276,8 @@ TEST(PTXErrors, Memory) {
                std::string("which has bytes 1024 to 5120"));
   EXPECT_PRED2(contains, kernel.run(smem + "st.shared.b32 [%d1+2], %lane;"),
                std::string("which is not aligned"));
+  EXPECT_PRED2(contains, kernel.run("ld.param.b64 %d2, [k_param_0+4];"),
+               std::string("reads up to byte 12 of parameter 'k_param_0'"));
   EXPECT_PRED2(contains,
                kernel.run("mov.b64 %d2, 64; ld.global.b32 %r1, [%d2];"),
                std::string("which is in no allocation"));
@@ -384,6 +386,58 @@ TEST(PTXErrors, Mbarriers) {
   EXPECT_PRED2(contains,
                two.run(init + "bar.sync 0;\nld.shared.b32 %r1, [%d1];"),
                std::string("where an mbarrier is"));
+}
+
+TEST(PTXErrors, Phases) {
+  std::string init = "mov.b64 %d1, smem; setp.eq.u32 %p1, %lane, 0;\n"
+                     "setp.eq.u32 %p2, %lane, 32; mov.b32 %r1, smem;\n"
+                     "@%p1 mbarrier.init.shared::cta.b64 [%d1], COUNT;\n"
+                     "fence.mbarrier_init.release.cluster;\nbar.sync 0;\n";
+  auto withCount = [&](const char *count) {
+    std::string text = init;
+    return text.replace(text.find("COUNT"), 5, count);
+  };
+  auto wait = [](const char *label, const char *parity) {
+    return std::string("W") + label +
+           ":\nmbarrier.try_wait.parity.shared::cta.b64 %p3, [%d1], " + parity +
+           ";\n@%p3 bra D" + label + ";\nbra W" + label + ";\nD" + label +
+           ":\n";
+  };
+  std::string arrive = "mbarrier.arrive.shared::cta.b64 _, [%d1];\n";
+  // Two arrivals of a thread may be one phase or two.
+  Kernel two(64);
+  EXPECT_EQ(two.run(withCount("2") + "@%p1 " + arrive + "@%p2 " + arrive +
+                    wait("1", "0") + "@%p1 " + arrive),
+            "");
+  EXPECT_PRED2(contains,
+               two.run(withCount("2") + "@%p1 " + arrive + "@%p1 " + arrive),
+               std::string("orders it after phase 0, in which it arrived"));
+  // Warp 0 goes through two phases, of which warp 1 may miss one.
+  std::string body = withCount("1") + "@%p1 " + arrive + wait("1", "0");
+  std::string last = "mov.b32 %r5, 0;\nSPIN:\nadd.s32 %r5, %r5, 1;\n"
+                     "setp.lt.s32 %p4, %r5, 100;\n@%p4 bra SPIN;\n@%p1 " +
+                     arrive + wait("2", "1");
+  EXPECT_EQ(two.run(body + "bar.sync 0;\n" + last), "");
+  bool seen = false;
+  for (uint64_t seed = 1; seed < 20; ++seed) {
+    two.options.scheduleSeed = seed;
+    std::string error = two.run(body + last);
+    EXPECT_NE(error, "") << seed;
+    seen |= contains(error, "before the warp has seen phase 0 complete");
+  }
+  EXPECT_TRUE(seen);
+  // Two copies to one place, which one mbarrier counts.
+  Kernel one;
+  std::string copy = "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::"
+                     "complete_tx::bytes [%r2], [%out], 16, [%r1];\n";
+  std::string expect =
+      "add.s32 %r2, %r1, 1024;\n"
+      "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 32;\n";
+  EXPECT_EQ(one.run(withCount("1") + expect + copy + "add.s32 %r2, %r2, 16;\n" +
+                    copy),
+            "");
+  EXPECT_PRED2(contains, one.run(withCount("1") + expect + copy + copy),
+               std::string("which a copy in flight writes"));
 }
 
 TEST(PTXErrors, Endless) {

@@ -70,6 +70,8 @@ struct RunOptions {
   std::optional<uint64_t> scheduleSeed;
   /// Instructions that a block may execute, of all its warps.
   uint64_t maxInstructions = uint64_t(1) << 32;
+  /// Blocks before it are not run.
+  uint32_t firstBlock = 0;
 };
 
 /// Counts of a launch.

@@ -17,6 +17,9 @@ namespace fa3::interp::ptx {
 /// options. False, with the reason, if there is another driver.
 bool installDriver(const RunOptions &options, std::string &error);
 
+/// Blocks of later launches that are not run.
+void setFirstBlock(uint32_t number);
+
 /// What the last launch or load reported; the runtime knows a code only.
 std::string takeDriverError();
 

@@ -95,14 +95,10 @@ uint64_t getAddress(const Warp &w, const Instr &in, unsigned lane) {
 /// Calls a function for the mbarrier of every lane until one does not go on.
 template <typename Function>
 Step forBarriers(Warp &w, const Instr &in, uint32_t mask, Function &&function) {
-  Step result = Step::Next;
-  forLanes(mask, [&](unsigned lane) {
-    if (result != Step::Next)
-      return;
+  return tryLanes(mask, [&](unsigned lane) {
     MbarrierState *state = findMbarrier(w, in, getAddress(w, in, lane));
-    result = state ? function(*state, lane) : Step::Fail;
+    return state ? function(*state, lane) : Step::Fail;
   });
-  return result;
 }
 
 /// What follows when a phase may have ended. Who waits by parity misses a phase
@@ -123,25 +119,19 @@ Step notePhase(Warp &w, const Instr &in, MbarrierState &state, int64_t before) {
 
 /// Section 9.7.13.15.9.
 Step runInit(Warp &w, const Instr &in, uint32_t mask) {
-  Step result = Step::Next;
-  forLanes(mask, [&](unsigned lane) {
-    if (result != Step::Next)
-      return;
+  return tryLanes(mask, [&](unsigned lane) {
     Block &block = w.block;
     uint64_t address = getAddress(w, in, lane);
     int64_t place = Block::toShared(address);
     uint32_t count = get<uint32_t>(w, in.in(1), lane);
     if (place < 0 || place + 8 > block.shared.size() || place % 8)
-      result = w.fail(in, "puts an mbarrier at address " + Twine(address) +
-                              " of shared memory");
-    else if (count < 1 || count > (1 << 20) - 1)
-      result =
-          w.fail(in, "expects 1 to 2^20 - 1 arrivals, got " + Twine(count));
-    else if (block.mbarriers.count(place))
-      result = w.fail(in, "initializes an mbarrier again, first done by line " +
-                              Twine(block.mbarriers[place].line));
-    if (result != Step::Next)
-      return;
+      return w.fail(in, "puts an mbarrier at address " + Twine(address) +
+                            " of shared memory");
+    if (count < 1 || count > (1 << 20) - 1)
+      return w.fail(in, "expects 1 to 2^20 - 1 arrivals, got " + Twine(count));
+    if (block.mbarriers.count(place))
+      return w.fail(in, "initializes an mbarrier again, first done by line " +
+                            Twine(block.mbarriers[place].line));
     MbarrierState &state = block.mbarriers[place];
     state.barrier = Mbarrier(count);
     state.number = block.numMbarriers++;
@@ -149,8 +139,8 @@ Step runInit(Warp &w, const Instr &in, uint32_t mask) {
     state.initWarp = w.index;
     state.initEpoch = w.now();
     block.shared.reserve({place, place + 8});
+    return Step::Next;
   });
-  return result;
 }
 
 /// Section 9.7.13.15.10.
@@ -176,6 +166,14 @@ Step runArrive(Warp &w, const Instr &in, uint32_t mask) {
         if (expects && !barrier.expect(amount))
           return w.fail(in, "expects more than 2^20 - 1 bytes");
         if (arrives) {
+          // It could count for the phase of the thread's last arrival.
+          int64_t &last = state.arrived[w.index * kLanes + lane];
+          if (w.clock.get(w.block.shared.agents.ofLoads(state.number)) < last)
+            return w.fail(in, "arrives at the mbarrier of line " +
+                                  Twine(state.line) +
+                                  " with nothing that orders it after phase " +
+                                  Twine(last - 1) + ", in which it arrived");
+          last = before + 1;
           state.arriving.join(w.clock);
           for (uint32_t i = 0, e = expects ? 1 : amount; i < e; ++i)
             if (!barrier.arrive())
@@ -218,13 +216,21 @@ Step runTestWait(Warp &w, const Instr &in, uint32_t mask) {
     return w.wait("for parity " + Twine(parity) + " of the mbarrier of line " +
                   Twine(line));
   w.strand->tried = -1;
-  forBarriers(w, in, done, [&](MbarrierState &state, unsigned) {
-    w.clock.join(state.completed);
+  result = forBarriers(w, in, done, [&](MbarrierState &state, unsigned) {
+    // The phases that end must not go past a warp that still waits.
+    auto [last, epoch] = state.waited[w.index];
     state.seen = state.barrier.getPhase();
+    if (last && last < state.seen && state.completed.get(w.index) < epoch)
+      return w.fail(in, "waits for a phase of the mbarrier of line " +
+                            Twine(state.line) +
+                            " that may end before the warp has seen phase " +
+                            Twine(last - 1) + " complete");
+    w.clock.join(state.completed);
+    state.waited[w.index] = {state.seen, w.now()};
     return Step::Next;
   });
   setPred(w, in.out(), mask, done);
-  return Step::Next;
+  return result;
 }
 
 bool takeShared(Decoder &d) {

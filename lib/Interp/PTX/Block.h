@@ -102,6 +102,10 @@ struct MbarrierState {
   VectorClock arriving, completed;
   uint32_t line = 0; ///< of its initialization
   int64_t seen = 0;  ///< phases that a wait has seen complete
+  /// By thread: one more than the phase of its last arrival. By warp: how many
+  /// phases were complete when it last waited, and its epoch then.
+  std::map<unsigned, int64_t> arrived;
+  std::map<unsigned, std::pair<int64_t, uint32_t>> waited;
   /// Who initialized it, and when; whether a fence followed.
   unsigned initWarp = 0;
   uint32_t initEpoch = 0;
@@ -124,6 +128,8 @@ struct WarpGroupState {
     unsigned seen;
   };
   std::deque<Issue> issues;
+  /// What those know who have issued a batch, by its number.
+  std::map<uint32_t, VectorClock> issuing;
   uint32_t first = 0; ///< number of issues.front()
   int64_t registers = 0;
   unsigned registerCalls = 0;
@@ -183,6 +189,17 @@ inline void forLanes(uint32_t mask, Function &&function) {
     function(static_cast<unsigned>(llvm::countr_zero(mask)));
 }
 
+/// The same, until one does not go on.
+template <typename Function>
+inline Step tryLanes(uint32_t mask, Function &&function) {
+  Step result = Step::Next;
+  forLanes(mask, [&](unsigned lane) {
+    if (result == Step::Next)
+      result = function(lane);
+  });
+  return result;
+}
+
 /// A lane's register as a type of up to 64 bits.
 template <typename T>
 inline T get(const Warp &warp, const Operand &operand, unsigned lane) {
@@ -239,6 +256,10 @@ getUniform(const Warp &warp, const Operand &operand, uint32_t mask) {
 /// Fails, or waits, unless all lanes of the warp execute the instruction
 /// together (".aligned").
 Step requireConverged(Warp &warp, const Instr &in, uint32_t mask);
+
+/// Notes an access to shared memory (Shadow.h); false after an error.
+bool touch(Warp &warp, const Instr &in, int64_t place, int64_t bytes,
+           const Access &access, bool writes, bool async);
 
 /// The mbarrier at an address; null after an error.
 MbarrierState *findMbarrier(Warp &warp, const Instr &in, uint64_t address,

@@ -30,13 +30,7 @@ struct Copier {
   Access access;
   Step fail(const Twine &what) { return w.fail(in, what); }
   bool check(int64_t place, int64_t bytes, bool writes) {
-    std::string error;
-    Shadow &shared = w.block.shared;
-    if (writes ? shared.write(place, bytes, access, true, error)
-               : shared.read(place, bytes, access, true, error))
-      return true;
-    w.fail(in, error);
-    return false;
+    return touch(w, in, place, bytes, access, writes, /*async=*/true);
   }
 };
 
@@ -155,23 +149,18 @@ Step copyBox(Copier &c, const TensorMap &map, const int64_t *start,
 /// coordinates; of stores: map, shared memory, coordinates.
 Step runTensor(Warp &w, const Instr &in, uint32_t mask) {
   const auto &copy = static_cast<const CopyExtra &>(*in.extra);
-  Step result = Step::Next;
-  forLanes(mask, [&](unsigned lane) {
-    if (result != Step::Next)
-      return;
-    result = Step::Fail;
+  return tryLanes(mask, [&](unsigned lane) {
     uint64_t target = getBits(w, in.in(0), lane),
              source = getBits(w, in.in(1), lane);
     TensorMap storage;
     const TensorMap *map =
         findMap(w, in, copy.toShared ? source : target, storage);
     if (!map)
-      return;
-    if (map->rank != in.imm[1]) {
-      w.fail(in, "has " + Twine(in.imm[1]) + " coordinates, its tensor map " +
-                     Twine(unsigned(map->rank)));
-      return;
-    }
+      return Step::Fail;
+    if (map->rank != in.imm[1])
+      return w.fail(in, "has " + Twine(in.imm[1]) +
+                            " coordinates, its tensor map " +
+                            Twine(unsigned(map->rank)));
     unsigned first = copy.toShared ? 3 : 2;
     int64_t start[5];
     for (int64_t i = 0; i < in.imm[1]; ++i)
@@ -179,73 +168,63 @@ Step runTensor(Warp &w, const Instr &in, uint32_t mask) {
     ++w.block.counts.copies;
     if (!copy.toShared) {
       Copier copier = makeStore(w, in, lane);
-      result = copyBox(copier, *map, start, Block::toShared(source), false,
-                       in.imm[2]);
-      return;
+      return copyBox(copier, *map, start, Block::toShared(source), false,
+                     in.imm[2]);
     }
     MbarrierState *barrier =
         findMbarrier(w, in, getBits(w, in.in(2), lane), /*async=*/true);
     if (!barrier)
-      return;
+      return Step::Fail;
     Copier copier = makeLoad(w, in, *barrier);
-    result = copyBox(copier, *map, start, Block::toShared(target), true, false);
+    Step copied =
+        copyBox(copier, *map, start, Block::toShared(target), true, false);
     int64_t bytes = map->elementBytes;
     for (unsigned dim = 0; dim < map->rank; ++dim)
       bytes *= map->box[dim];
-    if (result == Step::Next)
-      result = completeBytes(w, in, *barrier, bytes);
+    return copied == Step::Next ? completeBytes(w, in, *barrier, bytes)
+                                : copied;
   });
-  return result;
 }
 
 /// cp.async.bulk (section 9.7.9.25.4.1), cp.reduce.async.bulk (9.7.9.25.4.2),
 /// without tensor map: target, source, size, and the mbarrier of a load.
 Step runBulk(Warp &w, const Instr &in, uint32_t mask) {
   const auto &copy = static_cast<const CopyExtra &>(*in.extra);
-  Step result = Step::Next;
-  forLanes(mask, [&](unsigned lane) {
-    if (result != Step::Next)
-      return;
-    result = Step::Fail;
+  return tryLanes(mask, [&](unsigned lane) {
     uint64_t target = getBits(w, in.in(0), lane),
              source = getBits(w, in.in(1), lane);
     int64_t bytes = get<uint32_t>(w, in.in(2), lane);
     uint64_t global = copy.toShared ? source : target;
     int64_t place = Block::toShared(copy.toShared ? target : source);
-    if (bytes % 16 || global % 16 || place % 16) {
-      w.fail(in, "expects addresses and a size on 16 bytes");
-      return;
-    }
-    if (!w.block.memory.contains(global, bytes)) {
-      w.fail(in, "copies " + Twine(bytes) + " bytes at address 0x" +
-                     Twine::utohexstr(global) + ", which is in no allocation");
-      return;
-    }
+    if (bytes % 16 || global % 16 || place % 16)
+      return w.fail(in, "expects addresses and a size on 16 bytes");
+    if (!w.block.memory.contains(global, bytes))
+      return w.fail(in, "copies " + Twine(bytes) + " bytes at address 0x" +
+                            Twine::utohexstr(global) +
+                            ", which is in no allocation");
     ++w.block.counts.copies;
     auto *memory = reinterpret_cast<uint8_t *>(global);
     if (copy.toShared) {
       MbarrierState *barrier =
           findMbarrier(w, in, getBits(w, in.in(3), lane), /*async=*/true);
       if (!barrier)
-        return;
+        return Step::Fail;
       Copier copier = makeLoad(w, in, *barrier);
       if (!copier.check(place, bytes, /*writes=*/true))
-        return;
+        return Step::Fail;
       std::memcpy(w.block.shared.memory.at(place), memory, bytes);
-      result = completeBytes(w, in, *barrier, bytes);
-      return;
+      return completeBytes(w, in, *barrier, bytes);
     }
     Copier copier = makeStore(w, in, lane);
     if (!copier.check(place, bytes, /*writes=*/false))
-      return;
+      return Step::Fail;
     const uint8_t *data = w.block.shared.memory.at(place);
-    result = Step::Next;
     if (in.imm[2])
       add(copy.reduction, memory, data, bytes);
     else
       std::memcpy(memory, data, bytes);
+    return Step::Next;
   });
-  return result;
 }
 
 /// Groups are of a thread. Threads that have not issued any have none; those
@@ -284,10 +263,9 @@ Step runWaitGroup(Warp &w, const Instr &in, uint32_t mask) {
   return Step::Next;
 }
 
-bool takeHints(Decoder &d, size_t &args) {
-  if (d.take("L2::cache_hint"))
-    --args; // a policy, which changes no value
-  return true;
+/// A policy changes no value.
+size_t countArgs(Decoder &d) {
+  return d.getStatement().args.size() - d.take("L2::cache_hint");
 }
 
 bool decodeTensor(Decoder &d, bool reduces) {
@@ -307,8 +285,8 @@ bool decodeTensor(Decoder &d, bool reduces) {
     d.take("tile");
     ok &= d.take("bulk_group");
   }
-  size_t args = d.getStatement().args.size();
-  if (!ok || !rank || !takeHints(d, args) || args != (copy->toShared ? 3u : 2u))
+  size_t args = countArgs(d);
+  if (!ok || !rank || args != (copy->toShared ? 3u : 2u))
     return d.fail("has a form that the executor does not know");
   if (!d.finish(d.getStatement().args.size()))
     return false;
@@ -342,8 +320,7 @@ bool decodeBulk(Decoder &d, bool reduces) {
     ok &= d.take("mbarrier::complete_tx::bytes");
   else
     ok &= d.take("shared::cta") && d.take("bulk_group");
-  size_t args = d.getStatement().args.size();
-  takeHints(d, args);
+  size_t args = countArgs(d);
   if (reduces) {
     ok &= d.take("add");
     d.take("noftz");

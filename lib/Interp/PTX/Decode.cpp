@@ -292,6 +292,13 @@ bool Decoder::address(size_t arg) {
   return operand(base, Type::U64);
 }
 
+const Variable *Decoder::findParam(size_t arg) const {
+  for (const Variable &param : kernel.params)
+    if (param.name == statement->args[arg].list.front().name)
+      return &param;
+  return nullptr;
+}
+
 bool Decoder::resolveTarget() {
   const Arg &label = statement->args.front();
   for (int s = statement->scope; s >= 0; s = text.scopes[s].parent) {

@@ -105,6 +105,8 @@ public:
   /// [register + offset]: a 32- or 64-bit address, with the offset in imm[0].
   bool address(size_t arg);
   bool constant(size_t arg, int64_t &value);
+  /// The parameter that an address names, if it does.
+  const Variable *findParam(size_t arg) const;
   /// Elements of {..}, or the operand itself.
   llvm::ArrayRef<Arg> elements(size_t arg) const;
 

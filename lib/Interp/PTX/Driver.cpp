@@ -35,6 +35,7 @@ struct LoadedModule {
 struct State {
   std::mutex lock;
   RunOptions options;
+  uint32_t firstBlock = 0;
   RunCounts counts;
   GlobalMemory memory;
   std::string error;
@@ -193,6 +194,7 @@ fa3_cu_result launchKernel(fa3_cu_function handle, unsigned gridX,
   State &s = state();
   std::string error;
   Launch launch{gridX, blockX, smem, bytes};
+  s.options.firstBlock = s.firstBlock;
   if (!run(*function->module->module, function->name, launch, s.memory,
            s.options, s.counts, error))
     return report(LaunchFailed, std::move(error));
@@ -349,6 +351,11 @@ bool fa3::interp::ptx::installDriver(const RunOptions &options,
   if (!installed)
     error = status.message;
   return installed;
+}
+
+void fa3::interp::ptx::setFirstBlock(uint32_t number) {
+  std::lock_guard<std::mutex> guard(state().lock);
+  state().firstBlock = number;
 }
 
 std::string fa3::interp::ptx::takeDriverError() {

@@ -35,15 +35,9 @@ bool findRows(Warp &w, const Instr &in, const Operand &base, unsigned matrix,
       return false;
     }
     int64_t place = int64_t(address) - kSharedStart;
-    std::string error;
-    Access access = w.access(in.line);
-    Shadow &shared = w.block.shared;
-    if (writes ? !shared.write(place, 16, access, false, error)
-               : !shared.read(place, 16, access, false, error)) {
-      w.fail(in, error);
+    if (!touch(w, in, place, 16, w.access(in.line), writes, /*async=*/false))
       return false;
-    }
-    rows[row] = shared.memory.at(place);
+    rows[row] = w.block.shared.memory.at(place);
   }
   return true;
 }

@@ -48,14 +48,11 @@ uint8_t *access(Warp &w, const Instr &in, uint64_t address, int64_t bytes,
     }
     return w.block.params.data() + address;
   case Shared: {
-    std::string error;
     int64_t place = int64_t(address) - kSharedStart;
     Access what = w.access(in.line);
-    if ((reads && !w.block.shared.read(place, bytes, what, false, error)) ||
-        (writes && !w.block.shared.write(place, bytes, what, false, error))) {
-      w.fail(in, error);
+    if ((reads && !touch(w, in, place, bytes, what, false, false)) ||
+        (writes && !touch(w, in, place, bytes, what, true, false)))
       return nullptr;
-    }
     return w.block.shared.memory.at(place);
   }
   default:
@@ -77,17 +74,12 @@ uint8_t *access(Warp &w, const Instr &in, uint64_t address, int64_t bytes,
 Step runLoad(Warp &w, const Instr &in, uint32_t mask) {
   unsigned count = in.results, bytes = in.imm[2] & 0xff;
   bool extend = in.imm[2] >> 8;
-  bool ok = true;
-  forLanes(mask, [&](unsigned lane) {
-    if (!ok)
-      return;
+  return tryLanes(mask, [&](unsigned lane) {
     uint64_t address = getAddress(w, in, in.in(0), lane);
     const uint8_t *data =
         access(w, in, address, bytes * count, /*reads=*/true, false);
-    if (!data) {
-      ok = false;
-      return;
-    }
+    if (!data)
+      return Step::Fail;
     for (unsigned i = 0; i < count; ++i) {
       uint64_t value = 0;
       std::memcpy(&value, data + i * bytes, bytes);
@@ -95,30 +87,25 @@ Step runLoad(Warp &w, const Instr &in, uint32_t mask) {
         value = int64_t(value << (64 - 8 * bytes)) >> (64 - 8 * bytes);
       setBits(w, in.out(i), lane, value);
     }
+    return Step::Next;
   });
-  return ok ? Step::Next : Step::Fail;
 }
 
 /// Section 9.7.9.11.
 Step runStore(Warp &w, const Instr &in, uint32_t mask) {
   unsigned count = in.numIn() - 1, bytes = in.imm[2];
-  bool ok = true;
-  forLanes(mask, [&](unsigned lane) {
-    if (!ok)
-      return;
+  return tryLanes(mask, [&](unsigned lane) {
     uint64_t address = getAddress(w, in, in.in(0), lane);
     uint8_t *data =
         access(w, in, address, bytes * count, false, /*writes=*/true);
-    if (!data) {
-      ok = false;
-      return;
-    }
+    if (!data)
+      return Step::Fail;
     for (unsigned i = 0; i < count; ++i) {
       uint64_t value = getBits(w, in.in(i + 1), lane);
       std::memcpy(data + i * bytes, &value, bytes);
     }
+    return Step::Next;
   });
-  return ok ? Step::Next : Step::Fail;
 }
 
 /// Modifiers between the operation and the type, in any order that the manual
@@ -166,6 +153,11 @@ bool decodeLoad(Decoder &d) {
       return false;
   if (!d.address(1))
     return false;
+  int64_t last = d.instr.imm[0] + int64_t(bytes * d.instr.results);
+  const Variable *param = d.findParam(1);
+  if (param && (d.instr.imm[0] < 0 || last > param->size))
+    return d.fail("reads up to byte " + Twine(last) + " of parameter '" +
+                  param->name + "', which has " + Twine(param->size));
   d.instr.imm[1] = space;
   d.instr.imm[2] = bytes | isSigned(type) << 8;
   d.instr.run = runLoad;
@@ -275,16 +267,11 @@ uint64_t combine(const AtomicExtra &atomic, uint64_t a, uint64_t b) {
 Step runAtomic(Warp &w, const Instr &in, uint32_t mask) {
   const auto &atomic = static_cast<const AtomicExtra &>(*in.extra);
   unsigned bytes = in.imm[2];
-  bool ok = true;
-  forLanes(mask, [&](unsigned lane) {
-    if (!ok)
-      return;
+  return tryLanes(mask, [&](unsigned lane) {
     uint8_t *data = access(w, in, getAddress(w, in, in.in(0), lane),
                            bytes * atomic.count, true, true);
-    if (!data) {
-      ok = false;
-      return;
-    }
+    if (!data)
+      return Step::Fail;
     for (unsigned i = 0; i < atomic.count; ++i) {
       uint64_t old = 0;
       std::memcpy(&old, data + i * bytes, bytes);
@@ -297,8 +284,8 @@ Step runAtomic(Warp &w, const Instr &in, uint32_t mask) {
       if (atomic.hasResult)
         setBits(w, in.out(i), lane, old);
     }
+    return Step::Next;
   });
-  return ok ? Step::Next : Step::Fail;
 }
 
 template <bool hasResult>

@@ -81,20 +81,15 @@ float decodeElement(Element element, uint16_t bits) {
   return 0;
 }
 
-/// Values of 8 bits by their bits, and of 16 by a function.
+/// The values of 16 bytes.
 void decodeChunk(Element element, const uint8_t *data, float *out,
                  int64_t stride) {
-  if (element <= Element::BF16) {
-    for (unsigned i = 0; i < 8; ++i) {
-      uint16_t bits;
-      std::memcpy(&bits, data + 2 * i, 2);
-      out[i * stride] =
-          element == Element::F16 ? decodeF16(bits) : decodeBF16(bits);
-    }
-    return;
+  unsigned bytes = element <= Element::BF16 ? 2 : 1;
+  for (unsigned i = 0; i < 16 / bytes; ++i) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, data + i * bytes, bytes);
+    out[i * stride] = decodeElement(element, bits);
   }
-  for (unsigned i = 0; i < 16; ++i)
-    out[i * stride] = decodeElement(element, data[i]);
 }
 
 /// Reads `rows` rows from `first` on of an operand, as [row][k], or as
@@ -113,36 +108,21 @@ bool gather(Warp &w, const Instr &in, const ProductExtra &product,
     return false;
   }
   int64_t perChunk = 16 / product.bytes(), k = product.k;
-  auto read = [&](int64_t address) -> const uint8_t * {
-    int64_t place = address - kSharedStart;
-    std::string error;
-    if (shared.read(place, 16, access, /*async=*/true, error))
-      return shared.memory.at(place);
-    w.fail(in, error);
-    return nullptr;
-  };
+  // Along what is contiguous a chunk is 16 bytes.
   int64_t rowStride = kFirst ? 1 : k, kStride = kFirst ? rows : 1;
-  if (!transposed) {
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t chunk = 0; chunk < k / perChunk; ++chunk) {
-        const uint8_t *data = read(desc.locate(first + row, chunk));
-        if (!data)
-          return false;
-        decodeChunk(element, data,
-                    out + row * rowStride + chunk * perChunk * kStride,
-                    kStride);
-      }
-    return true;
-  }
-  for (int64_t step = 0; step < k; ++step)
-    for (int64_t chunk = 0; chunk < rows / perChunk; ++chunk) {
-      const uint8_t *data =
-          read(desc.locateTransposed(step, first / perChunk + chunk));
-      if (!data)
+  int64_t across = transposed ? kStride : rowStride;
+  int64_t along = transposed ? rowStride : kStride;
+  for (int64_t i = 0; i < (transposed ? k : rows); ++i)
+    for (int64_t chunk = 0; chunk < (transposed ? rows : k) / perChunk;
+         ++chunk) {
+      int64_t address = transposed
+                            ? desc.locateTransposed(i, first / perChunk + chunk)
+                            : desc.locate(first + i, chunk);
+      int64_t place = address - kSharedStart;
+      if (!touch(w, in, place, 16, access, /*writes=*/false, /*async=*/true))
         return false;
-      decodeChunk(element, data,
-                  out + chunk * perChunk * rowStride + step * kStride,
-                  rowStride);
+      decodeChunk(element, shared.memory.at(place),
+                  out + i * across + chunk * perChunk * along, along);
     }
   return true;
 }
@@ -277,16 +257,11 @@ Step runProduct(Warp &w, const Instr &in, uint32_t mask) {
   if (w.block.warps.size() < (w.index / 4 + 1) * 4)
     return w.fail(in, "expects a warp group of 128 threads");
   unsigned next = product.aRegisters();
-  uint64_t a = 0;
-  std::optional<uint64_t> uniform;
-  if (!product.aInRegisters) {
-    uniform = getUniform(w, in.in(next++), mask);
-    if (!uniform)
-      return w.fail(in, "has a descriptor that differs between lanes");
-    a = *uniform;
-  }
-  uniform = getUniform(w, in.in(next++), mask);
-  if (!uniform)
+  std::optional<uint64_t> a = 0, b;
+  if (!product.aInRegisters)
+    a = getUniform(w, in.in(next++), mask);
+  b = getUniform(w, in.in(next++), mask);
+  if (!a || !b)
     return w.fail(in, "has a descriptor that differs between lanes");
   uint32_t scale = getPred(w, in.in(next));
   if (scale != 0 && scale != kAllLanes)
@@ -297,12 +272,11 @@ Step runProduct(Warp &w, const Instr &in, uint32_t mask) {
   for (unsigned r = 0; r < product.aRegisters(); ++r)
     if (!claim(w, in, in.in(r), RegisterState::Operand))
       return Step::Fail;
-  if (!agree(w, in, a, *uniform, scale != 0))
+  if (!agree(w, in, *a, *b, scale != 0))
     return Step::Fail;
   w.productsOpen = true;
   ++w.block.counts.products;
-  return compute(w, in, product, a, *uniform, scale != 0) ? Step::Next
-                                                          : Step::Fail;
+  return compute(w, in, product, *a, *b, scale != 0) ? Step::Next : Step::Fail;
 }
 
 /// Section 9.7.15.7.1.
@@ -318,8 +292,9 @@ Step runCommit(Warp &w, const Instr &in, uint32_t mask) {
   Step met = requireConverged(w, in, mask);
   if (met != Step::Next)
     return met;
-  ++w.openBatch;
+  w.block.groups[w.index / 4].issuing[w.openBatch++].join(w.clock);
   w.productsOpen = false;
+  w.advance();
   return Step::Next;
 }
 
@@ -337,6 +312,13 @@ Step runWait(Warp &w, const Instr &in, uint32_t mask) {
     if (w.block.warps[i]->openBatch <= done)
       return w.wait("for products of warp " + Twine(i));
   w.clock.raise(w.block.shared.agents.ofProducts(first), uint32_t(done));
+  // A product is complete when all warps have issued it. What is known of a
+  // batch is known of those before.
+  auto &issuing = w.block.groups[w.index / 4].issuing;
+  w.clock.join(issuing[done]);
+  constexpr int64_t kKept = 64;
+  if (done > kKept)
+    issuing.erase(uint32_t(done - kKept));
   llvm::erase_if(w.inFlight, [&](uint32_t slot) {
     if (w.states[slot].batch > done)
       return false;

@@ -97,7 +97,7 @@ bool fa3::interp::ptx::run(const Module &module, llvm::StringRef name,
   // wait for others.
   constexpr uint64_t kTurn = uint64_t(1) << 18;
   std::deque<std::unique_ptr<Block>> resident;
-  uint32_t next = 0;
+  uint32_t next = options.firstBlock;
   while (next < launch.blocks || !resident.empty()) {
     while (next < launch.blocks && int64_t(resident.size()) < options.sms)
       resident.push_back(std::make_unique<Block>(

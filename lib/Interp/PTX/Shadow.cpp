@@ -99,7 +99,10 @@ bool Shadow::write(int64_t address, int64_t bytes, const Access &access,
   unsigned readers = agents.numReaders();
   for (int64_t g = address / kGranule; g * kGranule < address + bytes; ++g) {
     Granule &granule = granules[g];
-    if (granule.written && granule.writer != access.agent &&
+    // Threads and products of a warp know what they have done; a copy does not
+    // know of another one, of the same mbarrier either.
+    if (granule.written &&
+        (granule.writer != access.agent || agents.isLoad(access.agent)) &&
         access.clock.get(granule.writer) < granule.writeEpoch) {
       error = race("writes", g * kGranule, kGranule, "writes", granule.writer,
                    granule.writeLine);

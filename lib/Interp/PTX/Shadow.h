@@ -47,6 +47,7 @@ struct Agents {
   unsigned ofProducts(unsigned warp) const { return warps + warp; }
   unsigned ofStores(unsigned warp) const { return 2 * warps + warp; }
   unsigned ofLoads(unsigned barrier) const { return 3 * warps + barrier; }
+  bool isLoad(unsigned agent) const { return agent >= 3 * warps; }
   unsigned numReaders() const { return 3 * warps; }
   std::string describe(unsigned agent) const;
 };

@@ -177,3 +177,15 @@ Step fa3::interp::ptx::requireConverged(Warp &warp, const Instr &in,
     return warp.fail(in, "is for all lanes of a warp, its guard differs");
   return warp.wait("for the other lanes of its warp");
 }
+
+bool fa3::interp::ptx::touch(Warp &warp, const Instr &in, int64_t place,
+                             int64_t bytes, const Access &access, bool writes,
+                             bool async) {
+  std::string error;
+  Shadow &shared = warp.block.shared;
+  if (writes ? shared.write(place, bytes, access, async, error)
+             : shared.read(place, bytes, access, async, error))
+    return true;
+  warp.fail(in, error);
+  return false;
+}

@@ -18,7 +18,9 @@ static auto getDistributions() {
                  "N(0, 1) + N(0, 100) * Bernoulli(0.001)"),
       clEnumValN(Distribution::Growing, "growing",
                  "N(0, 1), and scores that fall from the first key to the "
-                 "last, so that running maxima grow in every block"));
+                 "last, so that running maxima grow in every block"),
+      clEnumValN(Distribution::Negative, "negative",
+                 "N(0, 1), and scores far below zero that fall likewise"));
 }
 
 static auto getExecutors() {
@@ -116,6 +118,8 @@ CommandLine::CommandLine()
                           "what a .ptx file says")),
       device("device", cl::desc("Number of the GPU"), cl::init(0)),
       sms("sms", cl::init(3), cl::desc("SMs of the modeled device")),
+      firstBlock("first-block",
+                 cl::desc("Blocks of PTX on the CPU before it are not run")),
       scheduleSeed("schedule-seed",
                    cl::desc("Picks the next group to run at random"),
                    cl::value_desc("number")),

@@ -37,6 +37,7 @@ struct CommandLine {
   llvm::cl::opt<bool> cpu;
   llvm::cl::opt<int32_t> device;
   llvm::cl::opt<int64_t> sms;
+  llvm::cl::opt<uint32_t> firstBlock;
   llvm::cl::opt<std::string> scheduleSeed;
   llvm::cl::opt<interp::Completion> completion;
   llvm::cl::opt<interp::Guards> guards;

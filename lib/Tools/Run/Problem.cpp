@@ -118,11 +118,14 @@ void fa3::run::fillRandom(const interp::Array &array, Distribution distribution,
         value += 10 * normal();
       break;
     case Distribution::Growing:
+    case Distribution::Negative:
       value = normal();
       if (shape.size() > 1 && index.back() == 0 && name == "q")
         value = 4;
       if (shape.size() > 1 && index.back() == 0 && name == "k")
-        value = 0.4 * (shape[longest] - index[longest]);
+        value = distribution == Distribution::Growing
+                    ? 0.4 * (shape[longest] - index[longest])
+                    : -0.4 * (50 + index[longest]);
       break;
     }
     if (array.getFormat() == interp::Format::I8)

@@ -10,6 +10,7 @@
 #include "Source.h"
 #include "TraceKernel.h"
 #include "fa3/InitAllPasses.h"
+#include "fa3/Interp/PTXDriver.h"
 #include "fa3/Support/ModuleText.h"
 #include "fa3/Target/PTX/PTX.h"
 #include "fa3/Tools/Run/Check.h"
@@ -91,6 +92,8 @@ LogicalResult Session::chooseExecutor() {
     executor = ExecutorKind::PTX;
   if (executor == ExecutorKind::PTX)
     return choosePTX();
+  if (failed(refuse({line.firstBlock}, "an executor other than that of PTX")))
+    return failure();
   ExecutorKind onCpu = source->isAttention() ? ExecutorKind::Reference
                                              : ExecutorKind::Interpreter;
   if (executor == ExecutorKind::Auto || executor == ExecutorKind::Device) {
@@ -136,6 +139,7 @@ LogicalResult Session::choosePTX() {
   if (source->getCode() && source->getCode()->isCubin)
     return fail("code for a GPU cannot be run on the CPU, give its module by "
                 "--reference");
+  interp::ptx::setFirstBlock(line.firstBlock);
   device = openTextDevice(options.interpreter);
   if (!device)
     return failure();
@@ -386,7 +390,8 @@ int fa3::run::runMain(int argc, char **argv, DialectRegistry &registry) {
     if (!stages.getNumOccurrences())
       continue;
     ofRuns.append(ofTraces);
-    ofRuns.append({line.passPipeline, line.manifest, line.ptxas, line.jit});
+    ofRuns.append({line.passPipeline, line.manifest, line.ptxas, line.jit,
+                   line.firstBlock});
     return failed(refuse(ofRuns, "--" + stages.ArgStr)) ||
            failed(runStages(line, checks, context));
   }

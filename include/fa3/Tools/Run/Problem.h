@@ -30,6 +30,9 @@ enum class Distribution {
   /// maxima of kernels that walk from the last key to the first grow by 2^9 in
   /// 64 keys (d 256) to 2^18 (d 64).
   Growing,
+  /// The same, and all scores are far below zero, so that running maxima are
+  /// negative.
+  Negative,
 };
 
 /// Which pages a table holds, of those that there are.
