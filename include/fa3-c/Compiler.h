@@ -239,7 +239,8 @@ FA3_API int fa3_result_prediction(const fa3_result *result, size_t index,
  *===----------------------------------------------------------------------===*/
 
 /* Runs a module in the interpreter, on host memory: lowers it to the end of
- * `stage` (null: tile; tile to hopper) and calls its host function. Arguments
+ * `stage` (null: tile; tile to hopper) and calls its host function; or "ptx":
+ * executes its PTX, with every check of docs/Interpreter.md. Arguments
  * are those of the manifest, in its order, as for fa3_launch, but with
  * addresses of host memory. Shapes and types are checked. Slow: for tests and
  * examples, some 10^6 to 10^7 multiplications per second. */

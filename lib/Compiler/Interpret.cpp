@@ -5,7 +5,7 @@
 // host function before anything runs.
 //===----------------------------------------------------------------------===//
 
-#include "Result.h"
+#include "RunText.h"
 #include "fa3/Dialect/Hopper/IR/Records.h"
 #include "fa3/Interp/Interpreter.h"
 #include "fa3/Reference/Reference.h"
@@ -206,9 +206,11 @@ void Arguments::copyOut(ArrayRef<interp::Argument> values,
 
 static fa3_outcome interpret(Call &call, StringRef stage,
                              ArrayRef<fa3_arg> args) {
+  bool isText = stage == "ptx";
   if (stage == "nvvm")
-    return call.refuse("the interpreter runs the stages tile to hopper");
-  if (fa3_outcome outcome = call.lower(stage))
+    return call.refuse("the interpreter runs the stages tile to hopper, and "
+                       "ptx");
+  if (fa3_outcome outcome = call.lower(isText ? "nvvm" : stage))
     return outcome;
   func::FuncOp function =
       findHostFunction(call.getModule(), call.getOptions().function);
@@ -218,10 +220,21 @@ static fa3_outcome interpret(Call &call, StringRef stage,
   if (fa3_outcome outcome = arguments.check())
     return outcome;
   SmallVector<interp::Argument> values = arguments.copyIn();
-  interp::Options options;
-  if (failed(interp::interpret(function, values, options)))
-    return FA3_FAILED;
-  arguments.copyOut(values, interp::getArgumentAccess(function));
+  SmallVector<interp::Access> accesses;
+  if (isText) {
+    FailureOr<fa3_result::Function> code =
+        translate(call, call.getModule(), call.getOptions().function);
+    if (failed(code))
+      return FA3_FAILED;
+    if (fa3_outcome outcome = runText(call, *code, args, values, accesses))
+      return outcome;
+  } else {
+    interp::Options options;
+    if (failed(interp::interpret(function, values, options)))
+      return FA3_FAILED;
+    accesses = interp::getArgumentAccess(function);
+  }
+  arguments.copyOut(values, accesses);
   return FA3_DONE;
 }
 

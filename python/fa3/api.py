@@ -94,7 +94,8 @@ def attention(
       function: FlashAttention-2's. Without it `generator`, or torch's own, draws them.
     out, lse: tensors to write into, in no operand's memory.
     interpret: run on tensors in host memory, slowly, for tests: True or a stage
-      (tile to hopper) in the interpreter, "definition" by the definition.
+      (tile to hopper) in the interpreter, "ptx" by the PTX itself, with all its
+      checks (docs/Interpreter.md), "definition" by the definition.
 
     Tensors of torch that require gradients get them, q, k, v and sinks, from o and
     lse (fa3.torch.set_backward), the same bits in every run under

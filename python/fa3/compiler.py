@@ -20,11 +20,15 @@ from typing import Any, Mapping, Sequence
 
 from . import capi, elf, forks
 from ._runtime import find_file, runtime
-from .errors import CompileError, CompilerNotFoundError, Diagnostic
+from .errors import ArgumentError, CompileError, CompilerNotFoundError, Diagnostic
 
 COMPILER_ABI = 1
 STAGES = (
     "attention", "tile", "specialize", "pipeline", "layout", "hopper", "nvvm", "llvm",
+)  # fmt: skip
+#: What `interpret` of the doors may be beside True.
+INTERPRETED = (
+    "definition", "tile", "specialize", "pipeline", "layout", "hopper", "ptx",
 )  # fmt: skip
 _SEVERITIES = ("note", "remark", "warning", "error")
 _DONE, _NO_MEMORY = 0, 3
@@ -111,12 +115,11 @@ class Compiler:
         stage: str | None = None,
     ) -> None:  # fmt: skip
         """Runs the host function on arrays of host memory: fa3_runtime.Array, or
-        numbers. Without a stage attention is computed by its definition."""
+        numbers. Stages are tile to hopper, and "ptx": the PTX of the whole pipeline.
+        Without a stage attention is computed by its definition."""
         raise NotImplementedError
 
-    def trace(
-        self, text: str, args: Sequence[Any], options: CompileOptions, sms: int
-    ) -> str:
+    def trace(self, text: str, args: Sequence[Any], options: CompileOptions, sms: int) -> str:
         """What the first thread block does when, as predicted: JSON for Perfetto.
         Arguments as for interpret."""
         raise CompilerNotFoundError("a timeline needs libfa3.so")
@@ -174,9 +177,7 @@ class LibraryCompiler(Compiler):
         data = text.encode()
         return self._run(
             text,
-            lambda result: self._c.fa3_compile(
-                data, len(data), self._options(options), result
-            ),
+            lambda result: self._c.fa3_compile(data, len(data), self._options(options), result),
             self._code,
         )
 
@@ -212,18 +213,14 @@ class LibraryCompiler(Compiler):
 
         def call(result: Any) -> int:
             if stage is None:
-                return self._c.fa3_define(
-                    data, len(data), chosen, array, count, result
-                )
+                return self._c.fa3_define(data, len(data), chosen, array, count, result)
             return self._c.fa3_interpret(
                 data, len(data), stage.encode(), chosen, array, count, result
             )
 
         self._run(text, call, lambda result: None)
 
-    def trace(
-        self, text: str, args: Sequence[Any], options: CompileOptions, sms: int
-    ) -> str:
+    def trace(self, text: str, args: Sequence[Any], options: CompileOptions, sms: int) -> str:
         data, array = text.encode(), capi.fill_arguments(args)
         return self._run(
             text,
@@ -233,9 +230,7 @@ class LibraryCompiler(Compiler):
             lambda result: (self._bytes("ir", result) or b"").decode(),
         )
 
-    def _options(
-        self, options: CompileOptions, foreign: bool = False, convert: str = ""
-    ) -> Any:
+    def _options(self, options: CompileOptions, foreign: bool = False, convert: str = "") -> Any:
         def text(value: str) -> bytes | None:
             return value.encode() if value else None
 
@@ -358,9 +353,7 @@ class ToolCompiler(Compiler):
 
     def __init__(self, translate: str) -> None:
         self.path = translate
-        found = subprocess.run(
-            [translate, "--version"], capture_output=True, text=True, check=True
-        )
+        found = subprocess.run([translate, "--version"], capture_output=True, text=True, check=True)
         self.version = found.stdout.split(",")[0].replace("fa3", "").strip()
         status = os.stat(translate)
         # A developer's tool changes without changing its version.
@@ -420,9 +413,7 @@ class ToolCompiler(Compiler):
             command.append(f"--opt={options.llvm_passes}")
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         said = [
-            dataclasses.replace(one, file=options.source_name)
-            if one.file == str(source)
-            else one
+            dataclasses.replace(one, file=options.source_name) if one.file == str(source) else one
             for one in parse_diagnostics(done.stderr)
         ]
         if done.returncode != 0:
@@ -430,9 +421,7 @@ class ToolCompiler(Compiler):
         return said
 
 
-def assemble(
-    ptxas: str, ptx: bytes, chip: str
-) -> tuple[bytes, tuple[KernelUsage, ...]]:
+def assemble(ptxas: str, ptx: bytes, chip: str) -> tuple[bytes, tuple[KernelUsage, ...]]:
     """PTX to a cubin by ptxas, with what it says about the kernels."""
     with tempfile.TemporaryDirectory(prefix="fa3-") as folder:
         source, output = pathlib.Path(folder, "in.ptx"), pathlib.Path(folder, "out")
@@ -454,7 +443,9 @@ def parse_usage(output: str) -> tuple[KernelUsage, ...]:
         numbers = [
             re.search(rf"(\d+) {what}", part)
             for what in (
-                "registers", "bytes stack frame", "bytes spill stores",
+                "registers",
+                "bytes stack frame",
+                "bytes spill stores",
                 "bytes spill loads",
             )  # fmt: skip
         ]
@@ -469,6 +460,15 @@ def parse_usage(output: str) -> tuple[KernelUsage, ...]:
 
 _compiler: Compiler | None = None
 _lock = forks.lock()
+
+
+def run_on_host(text: str, args: Sequence[Any], options: CompileOptions, how: Any) -> None:
+    """Runs a host function on host memory as the `interpret` of a door asks: True
+    (tile), a stage from tile to hopper, "ptx", or "definition"."""
+    stage = "tile" if how is True else how
+    if stage not in INTERPRETED:
+        raise ArgumentError("interpret", f"{how!r}, expected True or one of {INTERPRETED}")
+    get_compiler().interpret(text, args, options, None if stage == "definition" else stage)
 
 
 def get_compiler() -> Compiler:

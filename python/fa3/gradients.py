@@ -13,7 +13,7 @@ from typing import Any, Sequence
 from . import forks, native, tensors
 from .call import device_guard
 from .checks import DIMS, check_scale
-from .compiler import CompileOptions, get_compiler
+from .compiler import CompileOptions, run_on_host
 from .driver import Kernel, default_ptx_version, find_ptxas
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .kernels import compile_traced
@@ -132,11 +132,7 @@ def describe(
 
 
 def interpret(spec: BackwardSpec, arrays: Sequence[Any], program: Program) -> None:
-    stage = "tile" if program.interpret is True else str(program.interpret)
-    get_compiler().interpret(
-        spec.to_mlir(), arrays, CompileOptions(),
-        None if stage == "definition" else stage,
-    )  # fmt: skip
+    run_on_host(spec.to_mlir(), arrays, CompileOptions(), program.interpret)
 
 
 def is_deterministic() -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from . import checks, outputs, tensors
 from ._runtime import runtime
 from .call import device_guard
-from .compiler import CompileOptions, get_compiler
+from .compiler import CompileOptions, run_on_host
 from .driver import Kernel, compile
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .launch import Launcher, keep
@@ -103,24 +103,20 @@ def merge(
                 if target is not None:
                     watch.check_output(name, one, target)
                     target.copy_(one)
-            return tuple(
-                one if target is None else target for one, target in zip(made, (out, lse))
-            )  # type: ignore[return-value]
+            return tuple(one if target is None else target for one, target in zip(made, (out, lse)))  # type: ignore[return-value]
     outs, lses = _one("outs", outs), _one("lses", lses)
     if sinks is not None:
         _check_gradient("sinks", sinks)
     call = _Call(outs, lses, sinks, checks.check_layout(layout), out_dtype, out, lse)
     if not (out is lse is None):
-        outputs.check(
-            {"out": out, "lse": lse}, {"outs": outs, "lses": lses, "sinks": sinks}
-        )
+        outputs.check({"out": out, "lse": lse}, {"outs": outs, "lses": lses, "sinks": sinks})
         outputs.mark(out, lse)
     if interpret:
         if call.device != CPU:
             raise ArgumentError("interpret", "is for tensors in host memory")
-        get_compiler().interpret(
+        run_on_host(
             call.spec.to_mlir(), [one.array() for one in call.views.values()],
-            CompileOptions(), None if interpret == "definition" else "tile",
+            CompileOptions(), interpret,
         )  # fmt: skip
         return call.o, call.lse
     if call.device == CPU:

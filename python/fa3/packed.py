@@ -10,7 +10,7 @@ from typing import Any, Sequence
 import torch
 
 from . import checks, flops, gradients, native, nodes, serving, tensors, watch
-from .compiler import CompileOptions, get_compiler
+from .compiler import CompileOptions, run_on_host
 from .driver import Kernel, compile
 from .errors import ArgumentError, Fa3Error, UnsupportedError
 from .launch import Launcher, keep, makers
@@ -272,10 +272,7 @@ def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> 
         for name, value in zip(names, given)
     ]  # fmt: skip
     if named["interpret"]:
-        get_compiler().interpret(
-            backward.to_mlir(), described, CompileOptions(),
-            None if named["interpret"] == "definition" else "tile",
-        )  # fmt: skip
+        run_on_host(backward.to_mlir(), described, CompileOptions(), named["interpret"])
         return
     kernel = _kernels.get((backward, deterministic))
     if kernel is None:

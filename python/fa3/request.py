@@ -23,7 +23,7 @@ from .checks import (
     check_window,
     out_type,
 )
-from .compiler import CompileOptions, get_compiler
+from .compiler import CompileOptions, run_on_host
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .kernels import find
 from .program import Program, parse
@@ -396,13 +396,8 @@ class Request:
     def _interpret(self, o: Any, lse: Any) -> None:
         if self.device != CPU:
             raise ArgumentError("interpret", "is for tensors in host memory")
-        stage = "tile" if self.interpret is True else str(self.interpret)
-        get_compiler().interpret(
-            self.spec.to_mlir(),
-            self._kernel_values(o, lse),
-            CompileOptions(),
-            None if stage == "definition" else stage,
-        )
+        values = self._kernel_values(o, lse)
+        run_on_host(self.spec.to_mlir(), values, CompileOptions(), self.interpret)
 
     def make_call(self, o: Any, lse: Any) -> "Call":
         kernel, self.is_final = find(self.spec, self.traced, self.options)

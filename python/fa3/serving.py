@@ -12,7 +12,7 @@ import torch
 
 from . import append, cache_rows, checks, invariance, native, outputs, serving_mods, tensors, watch
 from . import qv as of_values
-from .compiler import get_compiler, parse_options
+from .compiler import parse_options, run_on_host
 from .driver import Kernel
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .kernels import compile_traced
@@ -227,10 +227,9 @@ def attention(
     ]
     values += [o, lse] if return_lse else [o]
     if interpret:
-        get_compiler().interpret(
+        run_on_host(
             serving.to_mlir(), call.described(serving, values),
-            parse_options(serving.options if part else {}),
-            None if interpret == "definition" else "tile",
+            parse_options(serving.options if part else {}), interpret,
         )  # fmt: skip
     else:
         if call.device == CPU:

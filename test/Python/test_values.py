@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scores of every size in the interpreter, beside torch's f64: the cases of
-values.py, at the levels of tiles and of the chip."""
+values.py, at the levels of tiles and of the chip, and as PTX."""
 
 import unittest
 
@@ -31,6 +31,9 @@ class ValuesTest(unittest.TestCase):
 
     def test_of_the_chip(self):
         self.assertGreater(self.check("hopper", both=False), 300)
+
+    def test_of_the_text(self):
+        self.assertGreater(self.check("ptx", both=False, every=5), 60)
 
     def test_by_definition(self):
         self.assertGreater(self.check("definition", both=False, every=6), 50)
