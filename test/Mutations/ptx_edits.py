@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Edits of PTX text, by kind: what ptx.py tries."""
+
 import re
 
 DROPPED = {
@@ -28,11 +29,13 @@ def dropped(pattern):
     def edit(line, opcode):
         if re.match(pattern, opcode) or re.match(pattern, line.strip()):
             yield "//"
+
     return edit
 
 
 def replaced(opcodes, pattern, *new):
     """Each place of the pattern in instructions of a name, by each new text."""
+
     def edit(line, opcode):
         if not re.match(opcodes, opcode):
             return
@@ -40,7 +43,8 @@ def replaced(opcodes, pattern, *new):
             for text in new:
                 changed = match.expand(text) if isinstance(text, str) else text(match)
                 if changed != match.group():
-                    yield line[:match.start()] + changed + line[match.end():]
+                    yield line[: match.start()] + changed + line[match.end() :]
+
     return edit
 
 
@@ -55,8 +59,11 @@ def other_predicate(line, opcode):
 def swapped(line, opcode):
     """The two sources of what is not symmetric."""
     match = re.match(r"^(\s*(?:@\S+\s+)?\S+\s+%\w+, )(%\w+), (%\w+)(.*)", line)
-    if match and re.match(r"(sub|shl|shr|selp|div|setp\.(lt|gt|le|ge))", opcode) \
-            and match[2] != match[3]:
+    if (
+        match
+        and re.match(r"(sub|shl|shr|selp|div|setp\.(lt|gt|le|ge))", opcode)
+        and match[2] != match[3]
+    ):
         yield f"{match[1]}{match[3]}, {match[2]}{match[4]}"
 
 
@@ -84,24 +91,39 @@ EDITS = {
     "barrier-count": replaced(r"bar\.sync", r"\d+(?=;)", twice, half),
     "transpose": replaced(r"wgmma\.mma", r"(\d), (\d);", lambda m: f"{m[1]}, {1 - int(m[2])};"),
     "scale": replaced(r"wgmma\.mma", r"p, 1, 1", "p, -1, 1", "p, 1, -1"),
-    "accumulate": replaced(r"setp\.ne\.b32", r"p, ([01]), 0;",
-                           lambda m: f"p, {1 - int(m[1])}, 0;"),
+    "accumulate": replaced(r"setp\.ne\.b32", r"p, ([01]), 0;", lambda m: f"p, {1 - int(m[1])}, 0;"),
     "parity": replaced(r"xor\.b32", r", 1;", ", 0;"),
-    "comparison": replaced(r"setp", r"(?<=setp\.)(lt|le|gt|ge|eq|ne)(?=\.)", lambda m: {
-        "lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}[m[0]]),
+    "comparison": replaced(
+        r"setp",
+        r"(?<=setp\.)(lt|le|gt|ge|eq|ne)(?=\.)",
+        lambda m: {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}[m[0]],
+    ),
     "predicate": other_predicate,
     "swap": swapped,
-    "offset": replaced(r"(st|ld)\.(shared|global)|stmatrix|ldmatrix", r"(?<=\+)\d+(?=\])",
-                       lambda m: str(int(m[0]) + 16)),
+    "offset": replaced(
+        r"(st|ld)\.(shared|global)|stmatrix|ldmatrix",
+        r"(?<=\+)\d+(?=\])",
+        lambda m: str(int(m[0]) + 16),
+    ),
     "parameter": replaced(r"ld\.param", r"(?<=param_)\d+(?=[\]+])", one_more),
-    "descriptor": replaced(r"(add|or|mov|and|shl|shr)\.(b|s|u)64", r"(?<=, )-?\d+(?=;)",
-                           one_more, twice),
-    "constant": replaced(r"(add|shl|shr|and|or|mul|mad|xor|shfl)\.", r"(?<=, )\d+(?=[;,])",
-                         one_more, one_less),
-    "operation": replaced(r"(add|sub|max|min|and|or|mul)\.(rn\.)?(ftz\.)?[sfb]",
-                          r"\b(add|sub|max|min|and|or)(?=\.)", lambda m: {
-                              "add": "sub", "sub": "add", "max": "min", "min": "max",
-                              "and": "or", "or": "and"}[m[0]]),
+    "descriptor": replaced(
+        r"(add|or|mov|and|shl|shr)\.(b|s|u)64", r"(?<=, )-?\d+(?=;)", one_more, twice
+    ),
+    "constant": replaced(
+        r"(add|shl|shr|and|or|mul|mad|xor|shfl)\.", r"(?<=, )\d+(?=[;,])", one_more, one_less
+    ),
+    "operation": replaced(
+        r"(add|sub|max|min|and|or|mul)\.(rn\.)?(ftz\.)?[sfb]",
+        r"\b(add|sub|max|min|and|or)(?=\.)",
+        lambda m: {
+            "add": "sub",
+            "sub": "add",
+            "max": "min",
+            "min": "max",
+            "and": "or",
+            "or": "and",
+        }[m[0]],
+    ),
 }
 
 

@@ -4,6 +4,8 @@
 It reads what fa3 writes: a statement or label a line, one kernel a file. A name that
 a block declares (.reg in braces) is another one than that of the next block.
 """
+
+import functools
 import re
 
 STATEMENT = re.compile(r"^\s*(?:@(!?)(%?[\w$]+)\s+)?([a-z][\w.:]+)\b\s*(.*?);")
@@ -12,7 +14,8 @@ NAME = re.compile(r"%[\w$]+(?:\.[xyz])?|\b[A-Za-z]\w*\b")
 # The first operand is no result.
 NO_RESULT = re.compile(
     r"st\.|stmatrix|red\.|bar\.|barrier\.|mbarrier\.(init|inval|expect)|cp\.|fence|bra|"
-    r"ret|exit|trap|wgmma\.(fence|commit|wait)|setmaxnreg|prefetch|griddep|nanosleep|membar")
+    r"ret|exit|trap|wgmma\.(fence|commit|wait)|setmaxnreg|prefetch|griddep|nanosleep|membar"
+)
 
 
 class Statement:
@@ -43,7 +46,7 @@ def split_first(operands):
     for i, character in enumerate(operands):
         depth += (character in "[{") - (character in "]}")
         if character == "," and depth == 0:
-            return operands[:i], operands[i + 1:]
+            return operands[:i], operands[i + 1 :]
     return operands, ""
 
 
@@ -69,8 +72,7 @@ class Flow:
                 self.labels[match[1]] = len(self.statements)
             elif match := STATEMENT.match(text):
                 self.index[number] = len(self.statements)
-                self.statements.append(Statement(number, match,
-                                                 lambda part: names(part, declared)))
+                self.statements.append(Statement(number, match, lambda part: names(part, declared)))
         for i, statement in enumerate(self.statements):
             self.connect(i, statement)
 
@@ -94,6 +96,13 @@ class Flow:
 
     def live_out(self):
         """Registers that may be read behind each statement."""
+        return self.live[1]
+
+    def live_in(self):
+        return self.live[0]
+
+    @functools.cached_property
+    def live(self):
         before, after = [0] * len(self.statements), [0] * len(self.statements)
         changed = True
         while changed:
@@ -106,7 +115,7 @@ class Flow:
                 if kept | statement.reads != before[i]:
                     before[i] = kept | statement.reads
                     changed = True
-        return after
+        return before, after
 
     def reaches(self, starts, end):
         """Whether a path leads from behind one of the statements to another one."""

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules of ptx_harmless.py: each on a text where it holds, and on one where it must not."""
+
 import unittest
 
 import ptx_harmless
+import ptx_slices
 
 PRODUCT = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2}, %rd1, %rd2, p, 1, 1, 0, 0;"
 FENCE = "wgmma.fence.sync.aligned;"
@@ -39,8 +41,15 @@ class Products(unittest.TestCase):
         self.assertFalse(find("//", *lines))
 
     def test_around_a_loop(self):
-        lines = [FENCE, "$L1:", ">" + FENCE, PRODUCT, "add.f32 %f1, %f1, %f1;",
-                 "@%p1 bra $L1;", "ret;"]
+        lines = [
+            FENCE,
+            "$L1:",
+            ">" + FENCE,
+            PRODUCT,
+            "add.f32 %f1, %f1, %f1;",
+            "@%p1 bra $L1;",
+            "ret;",
+        ]
         self.assertFalse(find("//", *lines))
 
 
@@ -80,12 +89,148 @@ class Unread(unittest.TestCase):
 
     def test_read(self):
         self.assertFalse(find(self.EDIT, self.LINE, "st.b32 [%rd1], %r1;", "ret;"))
-        self.assertFalse(find(self.EDIT, self.LINE, "@%p1 mov.b32 %r1, 0;",
-                              "st.b32 [%rd1], %r1;", "ret;"))
+        self.assertFalse(
+            find(self.EDIT, self.LINE, "@%p1 mov.b32 %r1, 0;", "st.b32 [%rd1], %r1;", "ret;")
+        )
 
     def test_other_result(self):
-        self.assertFalse(find("add.s32 %r3, %r2, 7;", self.LINE, "mov.b32 %r1, 0;",
-                              "st.b32 [%rd1], %r3;", "ret;"))
+        self.assertFalse(
+            find(
+                "add.s32 %r3, %r2, 7;", self.LINE, "mov.b32 %r1, 0;", "st.b32 [%rd1], %r3;", "ret;"
+            )
+        )
+
+
+class Values(unittest.TestCase):
+    USE = "st.b32 [%rd1], %r1;"
+
+    def test_bits_that_a_shift_made(self):
+        for shift, holds in ((4, True), (0, False)):
+            lines = [f"shl.b32 %r2, %r3, {shift};", ">and.b32 %r1, %r2, 32;", self.USE]
+            self.assertEqual(bool(find("and.b32 %r1, %r2, 33;", *lines)), holds)
+        two = ["@%p1 mov.b32 %r2, 1;", *lines]
+        self.assertFalse(find("and.b32 %r1, %r2, 33;", *two))
+
+    def test_low_bits(self):
+        def lines(mask):
+            return ">add.s32 %r2, %r3, -4;", f"and.b32 %r1, %r2, {mask};", self.USE
+
+        self.assertTrue(find("sub.s32 %r2, %r3, -4;", *lines(7)))
+        self.assertFalse(find("sub.s32 %r2, %r3, -4;", *lines(8)))
+        self.assertFalse(find("sub.s32 %r2, %r3, -4;", *lines(7), "st.b32 [%rd1], %r2;"))
+        self.assertFalse(find("add.s32 %r2, %r3, -3;", *lines(7)))
+
+    def test_butterfly(self):
+        def lines(operation, first):
+            return (
+                f"shfl.sync.bfly.b32 %r2, %r3, {first}, 31, -1;",
+                f"{operation} %r4, %r3, %r2;",
+                ">shfl.sync.bfly.b32 %r1, %r4, 2, 31, -1;",
+                self.USE,
+            )
+
+        edit = "shfl.sync.bfly.b32 %r1, %r4, 3, 31, -1;"
+        self.assertTrue(find(edit, *lines("max.ftz.f32", 1)))
+        self.assertTrue(find(edit, *lines("add.rn.f32", 1)))
+        self.assertFalse(find(edit, *lines("sub.f32", 1)))
+        self.assertFalse(find(edit, *lines("max.ftz.f32", 4)))
+        joined = [*lines("max.ftz.f32", 1)]
+        joined.insert(2, "$L1:")
+        self.assertFalse(find(edit, *joined, "bra $L1;"))
+
+    def test_broadcast(self):
+        edit = "shfl.sync.idx.b32 %r1, %r2, -1, 31, -1;"
+        line = ">shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;"
+        load = "ld.shared.b32 %r2, [%r3+8];"
+        self.assertTrue(find(edit, "mov.b32 %r3, smem;", load, line, self.USE))
+        self.assertFalse(find(edit, "mov.u32 %r3, %tid.x;", load, line, self.USE))
+        branch = [
+            "mov.b32 %r3, smem;",
+            "mov.u32 %r4, %tid.x;",
+            "setp.ne.b32 %p1, %r4, 0;",
+            "@%p1 bra $L1;",
+        ]
+        self.assertFalse(find(edit, *branch, load, "$L1:", line, self.USE))
+        self.assertTrue(find(edit, *branch, "$L1:", load, line, self.USE))
+        self.assertTrue(
+            find(edit, *branch, load, line, self.USE, "bra $L2;", "$L1:", "ret;", "$L2:", "ret;")
+        )
+
+    def test_lower_threshold(self):
+        def lines(last="@%p4 bra $L1;", compare="setp.ge.s32 %p2, %r9, %r3;"):
+            return (
+                ">add.rn.ftz.f32 %r1, %r8, 0f40FC0000;",
+                "mul.ftz.f32 %r2, %r1, 0f40B17218;",
+                "setp.ge.ftz.f32 %p1, %r2, 0f00000000;",
+                "selp.b32 %r3, %r2, -2147483648, %p1;",
+                compare,
+                "vote.sync.any.pred %p3, %p2, -1;",
+                "not.pred %p4, %p3;",
+                last,
+                "$L1:",
+                "ret;",
+            )
+
+        def jumps(edit, text):
+            rules = ptx_harmless.Rules(["{", *(line.lstrip(">") for line in text), "}"])
+            return rules.careful_jumps(1, edit)
+
+        edit = "sub.rn.ftz.f32 %r1, %r8, 0f40FC0000;"
+        self.assertEqual(jumps(edit, lines()), [8])
+        self.assertFalse(jumps(edit, lines(last="@!%p4 bra $L1;")))
+        self.assertFalse(jumps(edit, lines(compare="setp.ge.s32 %p2, %r3, %r9;")))
+        self.assertFalse(jumps(edit, [*lines(), self.USE]))
+        self.assertFalse(jumps("sub.rn.ftz.f32 %r1, %r8, 0f40FD0000;", lines()))
+
+    def test_block_of_zeros(self):
+        def lines(start="0fF1800000", bound="0f41000000", old="0f00000000"):
+            return (
+                "mul.f32 %r5, %r9, 0f3E38AA3B;",
+                "fma.rn.ftz.f32 %r6, %r9, 0f3E38AA3B, 0f71800000;",
+                f"setp.gt.ftz.f32 %p1, %r6, {bound};",
+                "selp.f32 %r7, %r5, 0fF1800000, %p1;",
+                f"mov.b32 %r1, {old};",
+                ">@%p2 bra $L1;",
+                f"mov.b32 %r2, {start};",
+                "sub.ftz.f32 %r3, %r2, %r7;",
+                "ex2.approx.ftz.f32 %r4, %r3;",
+                "mul.ftz.f32 %r8, %r4, 0f00000000;",
+                "selp.f32 %r1, %r8, 0f00000000, %p1;",
+                "$L1:",
+                self.USE,
+            )
+
+        edit = "@!%p2 bra $L1;"
+        self.assertTrue(find(edit, *lines()))
+        self.assertFalse(find(edit, *lines(start="0f71800000")))
+        self.assertFalse(find(edit, *lines(bound="0fC1000000")))
+        self.assertFalse(find(edit, *lines(old="0f3F800000")))
+        self.assertFalse(find(edit, *lines(), "st.b32 [%rd1], %r4;"))
+
+
+class Slices(unittest.TestCase):
+    TEXT = [
+        "{",
+        "shr.u64 %rd2, %rd1, 32;",
+        "and.b64 %rd3, %rd1, 4294967295;",
+        "cvt.u64.u32 %rd4, %r1;",
+        "mul.lo.s64 %rd5, %rd4, %rd3;",
+        "shr.u64 %rd6, %rd5, 32;",
+        "mad.lo.s64 %rd7, %rd4, %rd2, %rd6;",
+        "shr.u64 %rd8, %rd7, 30;",
+        "st.b64 [%rd9], %rd8;",
+        "}",
+    ]
+
+    def test_quotients(self):
+        rules = ptx_harmless.Rules(self.TEXT)
+        for line, edit, differs in (
+            (5, "shr.u64 %rd6, %rd5, 31;", True), (5, "shr.u64 %rd6, %rd5, 64;", True),
+            (2, "and.b64 %rd3, %rd1, 4294967294;", True), (7, "shr.u64 %rd8, %rd7, 31;", True),
+            (2, "and.b64 %rd3, %rd1, 8589934591;", True), (5, self.TEXT[5], False),
+            (8, "st.b64 [%rd9], %rd7;", False),
+        ):  # fmt: skip
+            self.assertEqual(bool(ptx_slices.find(rules, line, edit)), differs, edit)
 
 
 if __name__ == "__main__":
