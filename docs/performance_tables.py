@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of docs/Performance.md and docs/Serving.md, and a picture, from
-docs/figures.
+"""Writes the tables of docs/Performance.md, docs/Serving.md and docs/Testing.md, and a
+picture, from docs/figures.
 
 Each CSV file starts with lines `# key: value`: what, device, date, mode,
 commit, command. A table stands between `<!-- table: NAME -->` and
@@ -20,9 +20,7 @@ import wrap
 
 DOCS = Path(__file__).resolve().parent
 LENGTHS = ["512", "1024", "2048", "4096", "8192", "16384"]
-TABLE = re.compile(
-    r"(?P<start><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.S
-)
+TABLE = re.compile(r"(?P<start><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.S)
 
 
 class Figures:
@@ -52,9 +50,7 @@ def by_length(figures, cell):
     """One line for each head dim and mask, one column for each length."""
     lines = {}
     for row in figures.rows:
-        lines.setdefault(f"d {row['head_dim']} {row['mask']}", {})[row["length"]] = (
-            cell(row)
-        )
+        lines.setdefault(f"d {row['head_dim']} {row['mask']}", {})[row["length"]] = cell(row)
     rows = [[name] + [cells.get(n, "") for n in LENGTHS] for name, cells in lines.items()]
     return markdown([""] + LENGTHS, rows) + ["", figures.source()]
 
@@ -98,8 +94,7 @@ def gqa():
 def sustained():
     figures = Figures("sustained")
     rows = [
-        [f"d {r['head_dim']} {r['mask']}", r["fa3"], r["cudnn"], r["ratio"]]
-        for r in figures.rows
+        [f"d {r['head_dim']} {r['mask']}", r["fa3"], r["cudnn"], r["ratio"]] for r in figures.rows
     ]
     return markdown(["", "fa3", "cuDNN", "ratio"], rows) + ["", figures.source()]
 
@@ -122,7 +117,19 @@ def varlen_h100():
     return markdown(head, rows) + ["", figures.source()]
 
 
+def ptx_mutants():
+    """Counts of test/Mutations/ptx.py --csv, whose last row is that of all kinds."""
+    figures = Figures("ptx-mutants")
+    columns = "tried", "error", "answer", "harmless", "missed"
+    rows = [[r["kind"]] + [r[column] for column in columns] for r in figures.rows]
+    head = ["kind", "tried", "stopped", "other answer", "harmless", "missed"]
+    about = figures.about
+    text = f"{about['what']}. {about['date']}, {about['device']}; `{about['command']}`."
+    return markdown(head, rows) + ["", "\n".join(wrap.fill(text, "", ""))]
+
+
 TABLES = {
+    "ptx-mutants": ptx_mutants,
     "decode-h100": decode_h100,
     "varlen-h100": varlen_h100,
     "forward-h200": forward_h200,
@@ -159,9 +166,7 @@ def picture():
                 'stroke="#ddd"/>'
                 f'<text x="{x0 - 6}" y="{y + 4:.1f}" text-anchor="end">{value}</text>'
             )
-        rows = [
-            r for r in figures.rows if r["head_dim"] == "128" and r["mask"] == mask
-        ]
+        rows = [r for r in figures.rows if r["head_dim"] == "128" and r["mask"] == mask]
         for place, row in enumerate(rows):
             x = x0 + 8 + place * 63
             for shift, key, color in [(0, "fa3", "#2a6fb0"), (24, "cudnn", "#b9bec5")]:
@@ -173,8 +178,7 @@ def picture():
                     f'text-anchor="middle" font-size="9">{row[key]}</text>'
                 )
             out.append(
-                f'<text x="{x + 23}" y="{base + 14}" text-anchor="middle">'
-                f"{row['length']}</text>"
+                f'<text x="{x + 23}" y="{base + 14}" text-anchor="middle">{row["length"]}</text>'
             )
     for shift, name, color in [(0, "fa3", "#2a6fb0"), (70, "cuDNN", "#b9bec5")]:
         out.append(
@@ -198,7 +202,7 @@ def main():
             lambda m: m["start"] + "\n".join(TABLES[m["name"]]()) + "\n" + m["end"],
             page.read_text(),
         )
-        for page in (DOCS / "Performance.md", DOCS / "Serving.md")
+        for page in (DOCS / "Performance.md", DOCS / "Serving.md", DOCS / "Testing.md")
     }
     wanted[DOCS / "images" / "forward.svg"] = picture()
     stale = [p for p, t in wanted.items() if not p.exists() or p.read_text() != t]
@@ -207,8 +211,7 @@ def main():
             path.write_text(wanted[path])
         else:
             print(
-                f"{path.name}: differs from docs/figures; run docs/performance_tables.py"
-                " --update",
+                f"{path.name}: differs from docs/figures; run docs/performance_tables.py --update",
                 file=sys.stderr,
             )
     return 1 if stale and not options.update else 0
