@@ -316,14 +316,20 @@ def decode(kind, data):
     return struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data)
 
 
-def is_close(kind, rounding, one, two):
-    for a, b in zip(decode(kind, one), decode(kind, two)):
+def find_far(kind, rounding, one, two):
+    """Elements that differ by more than 4 roundings, and the worst, or ''."""
+    far, worst, what = 0, 0.0, ""
+    for at, (a, b) in enumerate(zip(decode(kind, one), decode(kind, two))):
         # NaN or infinite in both, or near.
         if a == b or (a != a and b != b):
             continue
-        if not abs(a - b) <= 4 * rounding * (1 + abs(a)):
-            return False
-    return True
+        distance = abs(a - b) / (4 * rounding * (1 + abs(a)))
+        if distance <= 1:
+            continue
+        far += 1
+        if not distance <= worst:
+            worst, what = distance, f"element {at}: {a} on the CPU, {b}"
+    return f"{far} of {at + 1} differ; {what}" if far else ""
 
 
 def compare_kernels(args, folder):
@@ -331,15 +337,15 @@ def compare_kernels(args, folder):
     for ptx in sorted(folder.glob("kernel-*.ptx")):
         rounding = float(ptx.with_suffix(".rounding").read_text())
         results = Case(ptx).compare(args)
-        verdict = (
-            "same"
-            if all(one == two for _, _, one, two in results)
-            else "close"
-            if all(is_close(kind, rounding, one, two) for _, kind, one, two in results)
-            else "different"
-        )
+        far = [
+            f"{name}: {what}"
+            for name, kind, one, two in results
+            if (what := find_far(kind, rounding, one, two))
+        ]
+        is_same = all(one == two for _, _, one, two in results)
+        verdict = "different" if far else "same" if is_same else "close"
         counts[verdict] += 1
-        print(verdict, ptx.stem, flush=True)
+        print(verdict, ptx.stem, "; ".join(far), flush=True)
     print(
         "kernels: tried %d, same %d, close %d, different %d"
         % (sum(counts.values()), *counts.values())

@@ -111,6 +111,12 @@ class Values(unittest.TestCase):
         two = ["@%p1 mov.b32 %r2, 1;", *lines]
         self.assertFalse(find("and.b32 %r1, %r2, 33;", *two))
 
+    def test_signs(self):
+        edit, line = "shr.s32 %r1, %r2, 32;", ">shr.s32 %r1, %r2, 31;"
+        self.assertTrue(find(edit, line, self.USE))
+        self.assertFalse(find("shr.s32 %r1, %r2, 30;", line, self.USE))
+        self.assertFalse(find(edit.replace("s32", "u32"), line.replace("s32", "u32"), self.USE))
+
     def test_low_bits(self):
         def lines(mask):
             return ">add.s32 %r2, %r3, -4;", f"and.b32 %r1, %r2, {mask};", self.USE

@@ -51,6 +51,7 @@ class Values:
             return ""
         for rule in (
             self.zero_bits,
+            self.signs,
             self.low_bits,
             self.butterfly,
             self.broadcast,
@@ -77,6 +78,16 @@ class Values:
             return ""
         changed = int(mask) ^ int(edited)
         return "masks of bits that are zero" if changed < 1 << int(shift[1][1]) else ""
+
+    def signs(self, old, new):
+        """Shifts that leave only signs: amounts are clamped to the width (9.7.8.9)."""
+        match = re.match(r"shr\.s(32|64)$", old.opcode)
+        was, edited = split(old.operands), split(new[4])
+        if not match or new[3] != old.opcode or was[:2] != edited[:2]:
+            return ""
+        amounts = [was[2], edited[2]]
+        all_gone = all(one.isdigit() and int(one) >= int(match[1]) - 1 for one in amounts)
+        return "shifts that leave only signs" if all_gone else ""
 
     def low_bits(self, old, new):
         """Sums that differ by a multiple of a power of two below which all readers
