@@ -122,6 +122,8 @@ LogicalResult Candidate::addOperation(Operation *op) {
       op->getLoc(), op->getName(), types, op->getOperands(),
       op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
       /*successors=*/{}, op->getNumRegions());
+  if (dropsLse)
+    cast<ForwardOp>(copy).getProperties().setResultSegmentSizes({1, 0, 0});
   // Not in a block yet: its operands are still those outside.
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
