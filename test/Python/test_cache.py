@@ -109,9 +109,7 @@ class CacheTest(unittest.TestCase):
             damage(self.folder / key)
             again = self.driver().compile("a", CompileOptions())
             self.assertEqual(again.source, "compiler")
-            self.assertEqual(
-                self.driver().compile("a", CompileOptions()).source, "cache"
-            )
+            self.assertEqual(self.driver().compile("a", CompileOptions()).source, "cache")
 
     def test_folder_that_cannot_be_written(self):
         self.folder.parent.mkdir(exist_ok=True)
@@ -132,9 +130,10 @@ class CacheTest(unittest.TestCase):
     def test_few_new_entries_look_at_many(self):
         made, code = cache.Cache(self.folder, limit=10000), Code(b"PTX", MANIFEST)
         counts = []
-        with mock.patch.object(cache, "_FEW", 8), mock.patch.object(
-            cache, "_size", side_effect=cache._size
-        ) as size:
+        with (
+            mock.patch.object(cache, "_FEW", 8),
+            mock.patch.object(cache, "_size", side_effect=cache._size) as size,
+        ):
             for number in range(300):
                 made.put(f"{number:032x}", code, "text")
                 counts.append(len(made._folders()))
@@ -179,8 +178,7 @@ class CacheTest(unittest.TestCase):
         self.compiler.log = str(log)
         made = self.driver()
         threads = [
-            threading.Thread(target=made.compile, args=("a", CompileOptions()))
-            for _ in range(4)
+            threading.Thread(target=made.compile, args=("a", CompileOptions())) for _ in range(4)
         ]
         for thread in threads:
             thread.start()
@@ -192,8 +190,7 @@ class CacheTest(unittest.TestCase):
         log = str(self.folder.parent / "log")
         context = multiprocessing.get_context("fork")
         processes = [
-            context.Process(target=compile_once, args=(self.folder, log))
-            for _ in range(4)
+            context.Process(target=compile_once, args=(self.folder, log)) for _ in range(4)
         ]
         for process in processes:
             process.start()
@@ -402,8 +399,9 @@ class FolderTest(unittest.TestCase):
             ("FA3_PTX_VERSION", "8", driver.default_ptx_version.__wrapped__),
             ("FA3_PTXAS", "/no/such/ptxas", driver.find_ptxas.__wrapped__),
         ):
-            with mock.patch.dict(os.environ, {name: value}), self.assertRaisesRegex(
-                errors.SettingError, f"{name}: '{value}'"
+            with (
+                mock.patch.dict(os.environ, {name: value}),
+                self.assertRaisesRegex(errors.SettingError, f"{name}: '{value}'"),
             ):
                 call()
         with mock.patch.dict(os.environ, FA3_CACHE_SIZE="10", FA3_PTX_VERSION="80"):
@@ -421,7 +419,7 @@ class FolderTest(unittest.TestCase):
             used |= set(re.findall(r'"((?:FA3|XDG)_[A-Z_]+|CUDA_HOME)"', path.read_text()))
         manual = (support.ROOT / "docs" / "Python.md").read_text()
         security = (support.ROOT / "SECURITY.md").read_text()
-        plain = {"FA3_CACHE", "FA3_CACHE_SIZE", "FA3_LOG", "FA3_PTX_VERSION"}
+        plain = {"FA3_CACHE", "FA3_CACHE_SIZE", "FA3_LOG", "FA3_NATIVE", "FA3_PTX_VERSION"}
         self.assertIn("FA3_BUNDLE", used)
         self.assertLess(plain, used)
         for name in used:
@@ -440,9 +438,7 @@ class DriverTest(unittest.TestCase):
             driver.ptx_version_for(11080)
 
     def test_options(self):
-        made = compiler.parse_options(
-            {"block_m": 128, "warp_specialize": False, "chip": "sm_90a"}
-        )
+        made = compiler.parse_options({"block_m": 128, "warp_specialize": False, "chip": "sm_90a"})
         self.assertEqual(made.pipeline, "block-m=128 warp-specialize=false")
         with self.assertRaisesRegex(ValueError, "option mode: no value"):
             compiler.parse_options({"mode": "cta}, other{"})
