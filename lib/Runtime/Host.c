@@ -46,6 +46,7 @@ static fa3_host_handler handler = abort_program;
 static void *handler_user;
 
 void fa3_host_set_stream(void *stream) { current_stream = stream; }
+void *fa3_host_stream(void) { return current_stream; }
 
 void fa3_host_set_handler(fa3_host_handler own, void *user) {
   handler = own ? own : abort_program;
@@ -124,11 +125,17 @@ typedef struct call {
   state *s;
   size_t num_args;
   void *stream;
+  /* Memory of the program, or null. */
+  void *workspace;
+  int64_t workspace_size;
 } call;
 
 static fa3_code launch(void *user, const fa3_arg *args, fa3_status *status) {
   const call *c = user;
   const fa3_program *program = c->s->program;
+  if (c->workspace)
+    return fa3_launch_with_workspace(program, args, c->num_args, c->workspace,
+                                     c->workspace_size, c->stream, status);
   int64_t size;
   fa3_code code = fa3_workspace_size(program, args, c->num_args, &size, status);
   if (code != FA3_OK)
@@ -145,11 +152,10 @@ static fa3_code launch(void *user, const fa3_arg *args, fa3_status *status) {
   return code;
 }
 
-static fa3_code run(fa3_host_program *program, const fa3_arg *args,
-                    size_t num_args, fa3_status *status) {
+static fa3_code run(fa3_host_program *program, const fa3_arg *args, call c,
+                    fa3_status *status) {
   if (program->image_kind == FA3_HOST_IR)
-    return fa3_host_interpret(program, args, num_args, status);
-  call c = {NULL, num_args, current_stream};
+    return fa3_host_interpret(program, args, c.num_args, status);
   fa3_code code = get_state(program, &c.s, status);
   if (code != FA3_OK)
     return code;
@@ -160,18 +166,25 @@ static fa3_code run(fa3_host_program *program, const fa3_arg *args,
   if (code != FA3_OK)
     return code;
   code = program->memory == FA3_HOST_COPIED
-             ? fa3_host_launch_copied(loaded, args, num_args, c.stream, launch,
-                                      &c, status)
+             ? fa3_host_launch_copied(loaded, args, c.num_args, c.stream,
+                                      launch, &c, status)
              : launch(&c, args, status);
   fa3_context_leave(loaded->driver, pushed);
   return code;
 }
 
+void fa3_host_launch_on(fa3_host_program *program, const fa3_arg *args,
+                        int64_t num_args, void *stream, void *workspace,
+                        int64_t workspace_size) {
+  fa3_status status;
+  call c = {NULL, (size_t)num_args, stream, workspace, workspace_size};
+  if (run(program, args, c, &status) != FA3_OK)
+    handler(handler_user, program->name, &status);
+}
+
 void fa3_host_launch(fa3_host_program *program, const fa3_arg *args,
                      int64_t num_args) {
-  fa3_status status;
-  if (run(program, args, (size_t)num_args, &status) != FA3_OK)
-    handler(handler_user, program->name, &status);
+  fa3_host_launch_on(program, args, num_args, current_stream, NULL, 0);
 }
 
 fa3_code fa3_host_release(fa3_status *status) {

@@ -106,6 +106,34 @@ TEST_F(HostTest, KeepsWorkspacesOfAStream) {
   ASSERT_EQ(errors.size(), 0u) << errors.front();
 }
 
+TEST_F(HostTest, LaunchesOnTheStreamAndInTheMemoryOfTheProgram) {
+  fa3_host_program &host = make(withWorkspaces());
+  std::vector<fa3_arg> args = arguments();
+  int ofThread, ofProgram;
+  EXPECT_EQ(fa3_host_stream(), nullptr);
+  fa3_host_set_stream(&ofThread);
+  EXPECT_EQ(fa3_host_stream(), &ofThread);
+  auto count = static_cast<int64_t>(args.size());
+  fa3_host_launch_on(&host, args.data(), count, &ofProgram, nullptr, 0);
+  ASSERT_EQ(errors.size(), 0u) << errors.front();
+  int64_t kept = fakeCudaLiveAllocations();
+  // Nobody looks at it here.
+  constexpr int64_t kSize = 1 << 24;
+  auto *workspace = reinterpret_cast<void *>(uintptr_t(1) << 40);
+  fa3_host_launch_on(&host, args.data(), count, &ofProgram, workspace, kSize);
+  ASSERT_EQ(errors.size(), 0u) << errors.front();
+  EXPECT_EQ(fakeCudaLiveAllocations(), kept);
+  ASSERT_EQ(fakeCudaNumLaunches(), 2u);
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(fakeCudaLaunch(i)->stream,
+              reinterpret_cast<uint64_t>(&ofProgram));
+  EXPECT_NE(fakeCudaLaunch(0)->params[4], fakeCudaLaunch(1)->params[4]);
+  // Too little is an error, and not replaced.
+  fa3_host_launch_on(&host, args.data(), count, &ofProgram, workspace, 256);
+  EXPECT_EQ(errors.size(), 1u);
+  EXPECT_EQ(fakeCudaNumLaunches(), 2u);
+}
+
 TEST_F(HostTest, CopiesPiecesOfHostMemory) {
   fa3_host_program &host = make(manifest(), FA3_HOST_COPIED);
   // q, k and v are slices of one array, o is one of another.

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What code that the pass fa3-lower-host has written calls. A program links
- * libfa3_runtime; it calls fa3_host_launch by itself, and may use the rest of
- * this header to choose a stream, to hear of errors and to give memory back.
- * docs/Embedding.md is the guide.
+ * libfa3_runtime; it calls fa3_host_launch and fa3_host_launch_on by itself,
+ * and may use the rest of this header to choose a stream, to hear of errors and
+ * to give memory back. docs/Embedding.md is the guide.
  *
  * Threads: any number of threads may launch, each on the stream that it has
  * set. fa3_host_set_handler and fa3_host_release need that no other thread
@@ -60,9 +60,17 @@ typedef struct fa3_host_program {
 FA3_API void fa3_host_launch(fa3_host_program *program, const fa3_arg *args,
                              int64_t num_args);
 
+/* The same on a stream of the program, and in memory of the program where
+ * kernels need some: fa3_workspace_size bytes or more, a multiple of 256. Null
+ * for memory that the runtime keeps. With FA3_HOST_IR neither is looked at. */
+FA3_API void fa3_host_launch_on(fa3_host_program *program, const fa3_arg *args,
+                                int64_t num_args, void *stream, void *workspace,
+                                int64_t workspace_size);
+
 /* The stream of this thread's launches, a CUstream; null, the default stream,
  * at first. */
 FA3_API void fa3_host_set_stream(void *stream);
+FA3_API void *fa3_host_stream(void);
 
 /* Is told of errors: `function` is the host function. When it returns, the
  * program goes on, with results that nobody has written. */

@@ -70,9 +70,9 @@ struct Image {
 class Embedder {
 public:
   Embedder(func::FuncOp function, SymbolTable &symbols,
-           const EmbedOptions &options)
+           const EmbedOptions &options, EmbedOperands operands)
       : function(function), symbols(symbols), options(options),
-        b(function.getLoc(), function) {}
+        operands(operands), b(function.getLoc(), function) {}
 
   LogicalResult run();
 
@@ -86,11 +86,14 @@ private:
   void fillArgument(Value args, Value argument);
   void store(Value value, Value base, Type type, ArrayRef<LLVM::GEPArg> path);
   Value number(int64_t value, unsigned bits);
-  LLVM::LLVMFuncOp getLauncher();
+  Value getAddress(Value array);
+  void addLaunch(Value program, Value args, Value count);
+  LLVM::LLVMFuncOp declare(StringRef name, Type result, ArrayRef<Type> types);
 
   func::FuncOp function;
   SymbolTable &symbols;
   const EmbedOptions &options;
+  EmbedOperands operands;
   ImplicitLocOpBuilder b;
 };
 } // namespace
@@ -238,18 +241,16 @@ Value Embedder::number(int64_t value, unsigned bits) {
       b.getIntegerAttr(b.getIntegerType(bits), value));
 }
 
-LLVM::LLVMFuncOp Embedder::getLauncher() {
-  constexpr StringLiteral kName = "fa3_host_launch";
-  if (auto known = symbols.lookup<LLVM::LLVMFuncOp>(kName))
+LLVM::LLVMFuncOp Embedder::declare(StringRef name, Type result,
+                                   ArrayRef<Type> types) {
+  if (auto known = symbols.lookup<LLVM::LLVMFuncOp>(name))
     return known;
-  Type ptr = LLVM::LLVMPointerType::get(b.getContext());
-  auto type = LLVM::LLVMFunctionType::get(
-      LLVM::LLVMVoidType::get(b.getContext()), {ptr, ptr, b.getI64Type()});
+  auto type = LLVM::LLVMFunctionType::get(result, types);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(function);
-  auto launcher = LLVM::LLVMFuncOp::create(b, kName, type);
-  symbols.insert(launcher, Block::iterator(function));
-  return launcher;
+  auto made = LLVM::LLVMFuncOp::create(b, name, type);
+  symbols.insert(made, Block::iterator(function));
+  return made;
 }
 
 /// fa3_arg.
@@ -265,6 +266,22 @@ void Embedder::store(Value value, Value base, Type type,
   Type ptr = LLVM::LLVMPointerType::get(b.getContext());
   Value place = LLVM::GEPOp::create(b, ptr, type, base, path);
   LLVM::StoreOp::create(b, value, place);
+}
+
+/// Of the first element, as a number.
+Value Embedder::getAddress(Value array) {
+  auto toI64 = [&](Value value) -> Value {
+    return arith::IndexCastOp::create(b, b.getI64Type(), value);
+  };
+  Type element = cast<MemRefType>(array.getType()).getElementType();
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, array);
+  Value address = toI64(memref::ExtractAlignedPointerAsIndexOp::create(
+      b, b.getIndexType(), array));
+  int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  Value offset = arith::MulIOp::create(
+      b, toI64(metadata.getOffset()),
+      arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes)));
+  return arith::AddIOp::create(b, address, offset);
 }
 
 void Embedder::fillArgument(Value args, Value argument) {
@@ -296,18 +313,44 @@ void Embedder::fillArgument(Value args, Value argument) {
     set(value, 2);
     return;
   }
+  set(getAddress(argument), 2);
   auto metadata = memref::ExtractStridedMetadataOp::create(b, argument);
-  Value address = toI64(memref::ExtractAlignedPointerAsIndexOp::create(
-      b, b.getIndexType(), argument));
-  int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-  Value offset = arith::MulIOp::create(
-      b, toI64(metadata.getOffset()),
-      arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes)));
-  set(arith::AddIOp::create(b, address, offset), 2);
   for (int32_t dim = 0; dim < array.getRank(); ++dim) {
     store(toI64(metadata.getSizes()[dim]), args, type, {index, 4, dim});
     store(toI64(metadata.getStrides()[dim]), args, type, {index, 5, dim});
   }
+}
+
+void Embedder::addLaunch(Value program, Value args, Value count) {
+  Type ptr = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type(),
+       none = LLVM::LLVMVoidType::get(b.getContext());
+  if (!operands.workspace && !operands.stream) {
+    LLVM::CallOp::create(b, declare("fa3_host_launch", none, {ptr, ptr, i64}),
+                         ValueRange{program, args, count});
+    return;
+  }
+  auto addArgument = [&](Type type) -> Value {
+    unsigned number = function.getNumArguments();
+    (void)function.insertArgument(number, type, {}, b.getLoc());
+    return function.getArgument(number);
+  };
+  Value workspace = LLVM::ZeroOp::create(b, ptr), bytes = number(0, 64);
+  if (operands.workspace) {
+    auto type = MemRefType::get({ShapedType::kDynamic}, b.getI8Type());
+    Value array = addArgument(type);
+    workspace = LLVM::IntToPtrOp::create(b, ptr, getAddress(array));
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    bytes = arith::IndexCastOp::create(b, i64,
+                                       memref::DimOp::create(b, array, zero));
+  }
+  Value stream = operands.stream
+                     ? addArgument(ptr)
+                     : LLVM::CallOp::create(
+                           b, declare("fa3_host_stream", ptr, {}), ValueRange())
+                           .getResult();
+  LLVM::CallOp::create(
+      b, declare("fa3_host_launch_on", none, {ptr, ptr, i64, ptr, ptr, i64}),
+      ValueRange{program, args, count, stream, workspace, bytes});
 }
 
 void Embedder::buildBody(LLVM::GlobalOp program) {
@@ -321,8 +364,7 @@ void Embedder::buildBody(LLVM::GlobalOp program) {
                                       /*alignment=*/8);
   for (Value argument : entry.getArguments())
     fillArgument(args, argument);
-  Value address = LLVM::AddressOfOp::create(b, program);
-  LLVM::CallOp::create(b, getLauncher(), ValueRange{address, args, count});
+  addLaunch(LLVM::AddressOfOp::create(b, program), args, count);
   func::ReturnOp::create(b);
 }
 
@@ -348,6 +390,7 @@ LogicalResult Embedder::run() {
 }
 
 LogicalResult fa3::embedKernels(func::FuncOp function, SymbolTable &symbols,
-                                const EmbedOptions &options) {
-  return Embedder(function, symbols, options).run();
+                                const EmbedOptions &options,
+                                EmbedOperands operands) {
+  return Embedder(function, symbols, options, operands).run();
 }

@@ -33,12 +33,20 @@ emitKernels(mlir::func::FuncOp function,
             llvm::ArrayRef<mlir::gpu::GPUModuleOp> kernels,
             const EmbedOptions &options);
 
-/// Replaces the body of a host function by a call of fa3_host_launch, with its
-/// kernels as globals of the module around it, and erases their modules.
-/// Arguments may have any strides. `symbols` are those of that module.
+/// What a host function takes behind its arguments.
+struct EmbedOperands {
+  /// Memory between kernels, memref<?xi8>, then a stream, !llvm.ptr.
+  bool workspace = false, stream = false;
+};
+
+/// Replaces the body of a host function by a call of fa3_host_launch, or, if it
+/// takes more, of fa3_host_launch_on, with its kernels as globals of the module
+/// around it, and erases their modules. Arguments may have any strides.
+/// `symbols` are those of that module.
 mlir::LogicalResult embedKernels(mlir::func::FuncOp function,
                                  mlir::SymbolTable &symbols,
-                                 const EmbedOptions &options);
+                                 const EmbedOptions &options,
+                                 EmbedOperands operands);
 
 } // namespace fa3
 

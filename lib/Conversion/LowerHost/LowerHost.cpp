@@ -1,6 +1,7 @@
 //===- LowerHost.cpp - fa3-lower-host -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/LowerHost/LowerHost.h"
+#include "CallOperands.h"
 #include "EmbedKernels.h"
 #include "LaunchKernels.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
@@ -34,7 +35,29 @@ struct LowerHost : fa3::impl::LowerHostBase<LowerHost> {
   void runOnOperation() override;
 
 private:
+  /// A host function and how it is called.
+  struct Callee {
+    func::FuncOp function;
+    EmbedOperands operands;
+    /// What it was, for the sizes of its workspaces; owned.
+    func::FuncOp original;
+  };
+  /// A call, and its stream, or null.
+  struct Use {
+    CallOp call;
+    Value stream;
+  };
+
+  LogicalResult findCalls(ModuleOp module, SymbolTable &symbols);
+  LogicalResult chooseOperands(Callee &callee, bool isReferred);
+  LogicalResult lowerFunction(Callee &callee, SymbolTable &symbols,
+                              bool isReferred);
+  LogicalResult lowerCall(Use use, const Callee &callee);
   LogicalResult lower(ModuleOp module);
+  LogicalResult verifyOptions();
+
+  llvm::MapVector<Operation *, Callee> callees;
+  SmallVector<Use> uses;
 };
 } // namespace
 
@@ -78,7 +101,23 @@ static LogicalResult widenArguments(func::FuncOp function) {
   return success();
 }
 
-static LogicalResult lowerCall(CallOp call, func::FuncOp function) {
+/// For a call in a function without a stream, of one that others give theirs.
+static Value getStreamOfThread(ImplicitLocOpBuilder &b, CallOp call) {
+  auto module = call->getParentOfType<ModuleOp>();
+  auto ptr = LLVM::LLVMPointerType::get(b.getContext());
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>("fa3_host_stream");
+  if (!function) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    function = LLVM::LLVMFuncOp::create(b, "fa3_host_stream",
+                                        LLVM::LLVMFunctionType::get(ptr, {}));
+  }
+  return LLVM::CallOp::create(b, function, ValueRange()).getResult();
+}
+
+LogicalResult LowerHost::lowerCall(Use use, const Callee &callee) {
+  CallOp call = use.call;
+  func::FuncOp function = callee.function;
   ImplicitLocOpBuilder b(call.getLoc(), call);
   SmallVector<Value> operands;
   for (auto [number, operand] : llvm::enumerate(call->getOperands())) {
@@ -92,26 +131,31 @@ static LogicalResult lowerCall(CallOp call, func::FuncOp function) {
           b, value,
           AffineMapAttr::get(
               AffineMap::getPermutationMap(view, b.getContext())));
-    Type expected = function.getArgumentTypes()[number];
-    if (value.getType() != expected) {
-      if (!isa<MemRefType>(expected) ||
-          !memref::CastOp::areCastCompatible(value.getType(), expected))
-        return call.emitOpError("operand ")
-               << number << " of type " << value.getType()
-               << " cannot be passed as " << expected;
-      value = memref::CastOp::create(b, expected, value);
-    }
     operands.push_back(value);
+  }
+  if (callee.operands.workspace)
+    operands.push_back(
+        allocateWorkspaces(b, call.getLoc(), callee.original, operands));
+  if (callee.operands.stream)
+    operands.push_back(use.stream ? use.stream : getStreamOfThread(b, call));
+  for (auto [number, value] : llvm::enumerate(operands)) {
+    Type expected = function.getArgumentTypes()[number];
+    if (value.getType() == expected)
+      continue;
+    if (!isa<MemRefType>(expected) ||
+        !memref::CastOp::areCastCompatible(value.getType(), expected))
+      return call.emitOpError("operand ")
+             << number << " of type " << value.getType()
+             << " cannot be passed as " << expected;
+    value = memref::CastOp::create(b, expected, value);
   }
   func::CallOp::create(b, function, operands);
   call.erase();
   return success();
 }
 
-LogicalResult LowerHost::lower(ModuleOp module) {
-  SymbolTable symbols(module);
-  llvm::SetVector<func::FuncOp> functions;
-  SmallVector<std::pair<CallOp, func::FuncOp>> calls;
+/// Fills `callees` with all host functions of a module, `uses` with the calls.
+LogicalResult LowerHost::findCalls(ModuleOp module, SymbolTable &symbols) {
   WalkResult found = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op != module && op->hasTrait<OpTrait::SymbolTable>())
       return WalkResult::skip();
@@ -127,44 +171,112 @@ LogicalResult LowerHost::lower(ModuleOp module) {
              "or attention-to-reference has made";
       return WalkResult::interrupt();
     }
-    functions.insert(function);
-    calls.push_back({call, function});
+    FailureOr<Value> stream = findStream(call);
+    if (failed(stream))
+      return WalkResult::interrupt();
+    callees[function].function = function;
+    uses.push_back({call, *stream});
     return WalkResult::advance();
   });
-  if (found.wasInterrupted())
-    return failure();
-  llvm::DenseSet<StringAttr> references = attention::collectReferences(module);
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal() && launchesKernels(function))
-      functions.insert(function);
-  EmbedOptions options = {image, memory, chip, ptxVersion};
-  for (func::FuncOp function : functions) {
-    if (launchesKernels(function)) {
-      if (failed(launch == HostLaunch::GPU
-                     ? launchKernels(function, symbols, options)
-                     : embedKernels(function, symbols, options)))
-        return failure();
-      ++numEmbedded;
-    }
-    if (!references.contains(function.getSymNameAttr()) &&
-        failed(widenArguments(function)))
-      return failure();
+      callees[function].function = function;
+  return failure(found.wasInterrupted());
+}
+
+/// What a host function that launches kernels takes beside its arguments.
+LogicalResult LowerHost::chooseOperands(Callee &callee, bool isReferred) {
+  func::FuncOp function = callee.function;
+  auto isOfCallee = [&](Use use) {
+    return use.call.getCallee() == function.getName();
+  };
+  auto streamed = llvm::find_if(
+      uses, [&](Use use) { return isOfCallee(use) && use.stream; });
+  bool isOwn =
+      function.isPrivate() && !isReferred && llvm::any_of(uses, isOfCallee);
+  if (streamed != uses.end()) {
+    if (!isOwn)
+      return streamed->call.emitOpError("calls '")
+             << function.getName()
+             << "' on a stream: expects a private function that nothing else "
+                "refers to";
+    if (launch == HostLaunch::GPU)
+      return streamed->call.emitOpError("is on a stream, for which "
+                                        "gpu.launch_func has no place: expects "
+                                        "launch=runtime");
+    callee.operands.stream = true;
   }
-  for (auto [call, function] : calls)
-    if (failed(lowerCall(call, function)))
+  if (workspace != HostWorkspace::Program || !hasWorkspaces(function))
+    return success();
+  if (!isOwn)
+    return function.emitError("has workspaces: expects a private function that "
+                              "attention.call calls, with workspace=program");
+  callee.operands.workspace = true;
+  return verifyWorkspaces(function);
+}
+
+LogicalResult LowerHost::lowerFunction(Callee &callee, SymbolTable &symbols,
+                                       bool isReferred) {
+  func::FuncOp function = callee.function;
+  if (launchesKernels(function)) {
+    if (failed(chooseOperands(callee, isReferred)))
       return failure();
-  numCalls += calls.size();
+    if (callee.operands.workspace)
+      callee.original = function.clone();
+    EmbedOptions options = {image, memory, chip, ptxVersion};
+    if (failed(launch == HostLaunch::GPU
+                   ? launchKernels(function, symbols, options)
+                   : embedKernels(function, symbols, options, callee.operands)))
+      return failure();
+    ++numEmbedded;
+  }
+  return isReferred ? success() : widenArguments(function);
+}
+
+LogicalResult LowerHost::lower(ModuleOp module) {
+  SymbolTable symbols(module);
+  llvm::DenseSet<StringAttr> references = attention::collectReferences(module);
+  callees.clear();
+  uses.clear();
+  LogicalResult result = findCalls(module, symbols);
+  for (auto &[op, callee] : callees)
+    if (succeeded(result))
+      result =
+          lowerFunction(callee, symbols,
+                        references.contains(callee.function.getSymNameAttr()));
+  for (Use use : uses)
+    if (succeeded(result))
+      result = lowerCall(
+          use, callees[symbols.lookup<func::FuncOp>(use.call.getCallee())]);
+  for (auto &[op, callee] : callees)
+    if (callee.original)
+      callee.original.erase();
+  for (auto function : module.getOps<FunctionOpInterface>())
+    for (unsigned number = 0; number < function.getNumArguments(); ++number)
+      function.removeArgAttr(
+          number, StringAttr::get(&getContext(), attention::kStreamAttr));
+  numCalls += uses.size();
+  return result;
+}
+
+LogicalResult LowerHost::verifyOptions() {
+  if (launch == HostLaunch::GPU &&
+      (image != HostImage::PTX || memory != HostMemory::Device))
+    return getOperation().emitError(
+        "expects launch=gpu with image=ptx and memory=device: gpu.launch_func "
+        "runs kernels on arrays on the device");
+  if (workspace == HostWorkspace::Program &&
+      (image != HostImage::PTX || memory != HostMemory::Device ||
+       launch != HostLaunch::Runtime))
+    return getOperation().emitError(
+        "expects workspace=program with image=ptx, memory=device and "
+        "launch=runtime: the program's memory is on the device");
   return success();
 }
 
 void LowerHost::runOnOperation() {
-  if (launch == HostLaunch::GPU &&
-      (image != HostImage::PTX || memory != HostMemory::Device)) {
-    getOperation().emitError("expects launch=gpu with image=ptx and "
-                             "memory=device: gpu.launch_func runs kernels on "
-                             "arrays on the device");
+  if (failed(verifyOptions()))
     return signalPassFailure();
-  }
   WalkResult result = getOperation()->walk(
       [&](ModuleOp module) { return WalkResult(lower(module)); });
   if (result.wasInterrupted())

@@ -25,6 +25,12 @@ enum class HostLaunch {
   GPU,     ///< gpu.launch_func, whose wrappers are upstream's
 };
 
+/// Whose memory is between the kernels of a call.
+enum class HostWorkspace {
+  Runtime, ///< of the runtime, kept from call to call
+  Program, ///< allocated by the program in front of every call
+};
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "fa3/Conversion/LowerHost/Passes.h.inc"

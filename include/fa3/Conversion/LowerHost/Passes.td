@@ -29,6 +29,12 @@ def LowerHost : Pass<"fa3-lower-host", "::mlir::ModuleOp"> {
     waits, and copies back what it writes. It is the simple way to put attention
     into a program whose other operations run on the CPU.
 
+    An argument of type !llvm.ptr with the attribute `attention.stream` is the
+    stream of its function: what the function calls is launched on it, and not on
+    that of the thread. With `workspace=program` memory between the kernels of a
+    call is a `memref.alloc` in front of the call, of a static size where shapes
+    are static, so that passes on buffers see it; nothing frees it here.
+
     Fails at calls on tensors (bufferize first), at kernels that are not lowered,
     and at arguments that a manifest does not know.
 
@@ -69,6 +75,14 @@ def LowerHost : Pass<"fa3-lower-host", "::mlir::ModuleOp"> {
                           "fa3's C runtime"),
                clEnumValN(::fa3::HostLaunch::GPU, "gpu",
                           "gpu.launch_func, with upstream's wrappers"))}]>,
+    Option<"workspace", "workspace", "::fa3::HostWorkspace",
+           "::fa3::HostWorkspace::Runtime",
+           "whose memory is between the kernels of a call",
+           [{::llvm::cl::values(
+               clEnumValN(::fa3::HostWorkspace::Runtime, "runtime",
+                          "of the runtime, kept from call to call"),
+               clEnumValN(::fa3::HostWorkspace::Program, "program",
+                          "allocated in front of every call"))}]>,
     Option<"chip", "chip", "std::string", "\"sm_90a\"", "target chip">,
     Option<"ptxVersion", "ptx-version", "unsigned", "90",
            "PTX ISA version times ten">

@@ -47,6 +47,10 @@ llvm::DenseSet<StringAttr> fa3::attention::collectReferences(Operation *scope) {
 bool fa3::attention::hasHostForm(func::FuncOp function) {
   if (!llvm::hasSingleElement(function.getBody()))
     return false;
+  // One with a stream is a part of a program: it calls attention.
+  for (unsigned number = 0; number < function.getNumArguments(); ++number)
+    if (function.getArgAttr(number, kStreamAttr))
+      return false;
   Block &body = function.getBody().front();
   Operation *scored = nullptr;
   for (Operation &op : body.without_terminator()) {

@@ -187,6 +187,16 @@ static LogicalResult verifyScales(AppendOp op, RankedTensorType source,
   return success();
 }
 
+void AppendOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  OpOperand *cache = &getCacheMutable();
+  effects.emplace_back(MemoryEffects::Read::get(), cache,
+                       SideEffects::DefaultResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), cache,
+                       SideEffects::DefaultResource::get());
+}
+
 LogicalResult AppendOp::verify() {
   auto source = cast<RankedTensorType>(getSource().getType());
   auto cache = cast<RankedTensorType>(getCache().getType());

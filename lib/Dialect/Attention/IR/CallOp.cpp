@@ -41,7 +41,8 @@ void CallOp::getEffects(
       effects.emplace_back(MemoryEffects::Read::get(), &operand,
                            SideEffects::DefaultResource::get());
   for (OpOperand &operand : getInitsMutable()) {
-    if (!isa<MemRefType>(operand.get().getType()))
+    // A tensor that is updated is one in memory, as that of attention.append.
+    if (!isa<MemRefType>(operand.get().getType()) && !getUpdates())
       continue;
     if (getUpdates())
       effects.emplace_back(MemoryEffects::Read::get(), &operand,

@@ -17,6 +17,9 @@
 
 namespace fa3::attention {
 
+/// The attribute of an argument that is the stream of its function.
+inline constexpr llvm::StringLiteral kStreamAttr = "attention.stream";
+
 struct HostFunctionOptions {
   /// Element type of o in memory; null for that of the operation.
   mlir::Type outputType;

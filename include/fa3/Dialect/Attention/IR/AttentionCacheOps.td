@@ -54,7 +54,9 @@ def Attention_RotaryOp : Attention_Op<"rotary", [
   }];
 }
 
-def Attention_AppendOp : Attention_Op<"append", [SingleBlock, AttrSizedOperandSegments]> {
+def Attention_AppendOp : Attention_Op<"append", [
+    SingleBlock, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "puts new keys or values into a cache";
   let description = [{
     Row t of sequence b becomes key j = first[b] + t of the sequence. `place`
@@ -73,7 +75,9 @@ def Attention_AppendOp : Attention_Op<"append", [SingleBlock, AttrSizedOperandSe
     in the last place off.
 
     The result is the cache, in the same memory: the caller's array is written,
-    other rows of it stay as they are. Who reads the cache reads the result.
+    other rows of it stay as they are. Who reads the cache reads the result. So
+    the operation reads and writes the cache and has no other effect; it stays
+    where nobody uses its result.
 
     Example:
     ```mlir
