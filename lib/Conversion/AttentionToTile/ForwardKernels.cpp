@@ -11,6 +11,8 @@
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
@@ -49,7 +51,9 @@ private:
   LogicalResult buildAttention(const ForwardPlan &plan,
                                KernelOperands &operands);
   void buildLaunch(gpu::GPUFuncOp kernel, const KernelArguments &arguments);
-  LogicalResult buildMerge(const std::optional<GroupPacking> &packing);
+  /// Kernels that merge parts: one for few of them and one for more, where
+  /// only the launch knows. Gives how many there are.
+  FailureOr<int64_t> buildMerge(const std::optional<GroupPacking> &packing);
   /// Memory for an output that another kernel edits, and that kernel.
   Value allocateUnedited();
   void buildEdit();
@@ -176,30 +180,52 @@ LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
   return success();
 }
 
-LogicalResult
+FailureOr<int64_t>
 ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
-  KernelOperands merged;
-  merged.partKeys = partKeys;
+  KernelOperands operands;
+  operands.partKeys = partKeys;
   // Sinks are read head by head.
-  merged.packing = packing;
+  operands.packing = packing;
   if (std::optional<GroupPacking> heads = chooseHeadPacking(host);
       heads && !host.sinks)
-    merged.packing = heads;
+    operands.packing = heads;
   Value q = host.q;
   Results results = {host.o, host.lse, host.plain};
-  view(merged.packing, {&q, &results.o, &results.lse, &results.plain}, 0);
-  view(merged.packing, {&parts.o, &parts.lse}, 1);
-  auto [merge, arguments] =
-      createKernel((host.function.getName() + "_merge").str(), q,
-                   /*qv=*/Value(), results, parts, merged);
-  OpBuilder builder(merge.getBody().front().getTerminator());
-  if (failed(buildMergeBody(builder, forward, merged,
-                            arguments.lookup(builder, merge, parts.o),
-                            arguments.lookup(builder, merge, parts.lse))))
-    return failure();
+  view(operands.packing, {&q, &results.o, &results.lse, &results.plain}, 0);
+  view(operands.packing, {&parts.o, &parts.lse}, 1);
+
   OpBuilder onHost = host.getBuilder();
-  launchKernel(onHost, forward.getLoc(), module, merge, arguments.get());
-  return success();
+  auto build = [&](OpBuilder &onHost, PartCount count) {
+    StringRef name = count == PartCount::few ? "_merge_few" : "_merge";
+    KernelOperands merged = operands;
+    auto [merge, arguments] =
+        createKernel((host.function.getName() + name).str(), q,
+                     /*qv=*/Value(), results, parts, merged);
+    OpBuilder builder(merge.getBody().front().getTerminator());
+    if (failed(buildMergeBody(
+            builder, forward, merged, arguments.lookup(builder, merge, parts.o),
+            arguments.lookup(builder, merge, parts.lse), count)))
+      return failure();
+    launchKernel(onHost, forward.getLoc(), module, merge, arguments.get());
+    return success();
+  };
+  std::optional<int64_t> given = getConstantIntValue(host.splits);
+  if (partKeys || (given && *given > 0)) {
+    bool isFew = !partKeys && *given <= kFewParts;
+    if (failed(build(onHost, isFew ? PartCount::few : PartCount::any)))
+      return failure();
+    return 1;
+  }
+  ImplicitLocOpBuilder b(forward.getLoc(), onHost);
+  Value isFew = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::sle, memref::DimOp::create(b, parts.o, 0),
+      arith::ConstantIndexOp::create(b, kFewParts));
+  auto choice = scf::IfOp::create(b, isFew, /*withElseRegion=*/true);
+  OpBuilder few = choice.getThenBodyBuilder(),
+            many = choice.getElseBodyBuilder();
+  if (failed(build(few, PartCount::few)) || failed(build(many, PartCount::any)))
+    return failure();
+  return 2;
 }
 
 Value ForwardBuilder::allocateUnedited() {
@@ -285,12 +311,20 @@ FailureOr<ForwardKernels> ForwardBuilder::build(const ForwardOptions &options) {
   KernelOperands operands;
   operands.packing = packing;
   operands.pieceRows = plan.pieceRows;
-  if (failed(buildAttention(plan, operands)) ||
-      (host.splits && failed(buildMerge(packing))))
+  if (failed(buildAttention(plan, operands)))
     return failure();
-  if (unedited)
+  ForwardKernels kernels{1, packing.has_value()};
+  if (host.splits) {
+    FailureOr<int64_t> merges = buildMerge(packing);
+    if (failed(merges))
+      return failure();
+    kernels.kernels += *merges;
+  }
+  if (unedited) {
     buildEdit();
-  return ForwardKernels{host.splits || unedited ? 2 : 1, packing.has_value()};
+    ++kernels.kernels;
+  }
+  return kernels;
 }
 
 FailureOr<ForwardKernels>

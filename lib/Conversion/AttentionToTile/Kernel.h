@@ -60,13 +60,20 @@ struct KernelOperands {
   std::optional<GroupPacking> packing;
 };
 
+/// How many parts a merge may be asked for. A few are many tiles as a rule,
+/// which want many CTAs beside each other, so few registers; more of them are
+/// few tiles, which want all loads at once.
+enum class PartCount { any, few };
+constexpr int64_t kFewParts = 4;
+
 /// Emits a kernel that merges `parts` (with inParts) into `whole`, whose q
 /// gives extents only. Without `op` the arrays are those of a caller, who may
 /// have no batch, and parts of 16 bits.
 mlir::LogicalResult buildMergeBody(mlir::OpBuilder &builder,
                                    attention::ForwardOp op,
                                    const KernelOperands &whole,
-                                   mlir::Value parts, mlir::Value lseParts);
+                                   mlir::Value parts, mlir::Value lseParts,
+                                   PartCount count = PartCount::any);
 
 /// Whether the registers of a tile of the output have room for what `epilogue`
 /// reads beside it.

@@ -49,8 +49,8 @@ public:
   }
 
   mlir::LogicalResult build();
-  /// The same for a kernel that merges parts.
-  void buildMerge(mlir::Value parts, mlir::Value lseParts);
+  /// The same for a kernel that merges parts, so many at once at most.
+  void buildMerge(mlir::Value parts, mlir::Value lseParts, int64_t atOnce);
   /// The same for a kernel that edits an output.
   void buildEdit(mlir::Value unedited);
 

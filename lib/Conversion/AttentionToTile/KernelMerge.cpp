@@ -70,7 +70,7 @@ std::pair<Value, Value> KernelBuilder::mergeOnePart(Value output, Value lse) {
   return {out, buildMergedSum(merged, empty)};
 }
 
-void KernelBuilder::buildMerge(Value parts, Value lseParts) {
+void KernelBuilder::buildMerge(Value parts, Value lseParts, int64_t most) {
   merges = true;
   auto source = cast<MemRefType>(parts.getType());
   Value blocks = index(source.getShape().back() / columns);
@@ -111,8 +111,6 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
   };
   // So many parts at once as registers hold, then half as many, and so on: a
   // load takes far longer than what is done with it.
-  constexpr int64_t kColumnsAtOnce = 128, kFixedAtOnce = 8;
-  int64_t most = isFixed ? kFixedAtOnce : kColumnsAtOnce / columns;
   for (int64_t atOnce = most; atOnce > 0; atOnce = isFixed ? 0 : atOnce / 2) {
     Value end = count;
     if (!isFixed) {
@@ -176,17 +174,25 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts) {
 
 LogicalResult fa3::buildMergeBody(OpBuilder &builder, attention::ForwardOp op,
                                   const KernelOperands &whole, Value parts,
-                                  Value lseParts) {
+                                  Value lseParts, PartCount count) {
   OpBuilder::InsertionGuard guard(builder);
   // Few columns, so that there are tiles for many CTAs and many parts fit into
-  // registers; more of them where each head has a tile of its own.
-  constexpr int64_t kColumns = 16, kLeast = 8;
-  int64_t columns = whole.packing ? kLeast : kColumns;
+  // registers; more of them where each head has a tile of its own. Of a few
+  // parts two at once: more registers than those take CTAs from a
+  // multiprocessor, and loads of CTAs overlap as well.
+  constexpr int64_t kColumns = 16, kLeast = 8, kOfFew = 32;
+  constexpr int64_t kColumnsAtOnce = 128, kFixedAtOnce = 8, kFewAtOnce = 2;
+  int64_t columns = count == PartCount::few ? kOfFew
+                    : whole.packing         ? kLeast
+                                            : kColumns;
   int64_t width = cast<MemRefType>(parts.getType()).getShape().back();
   while (columns > kLeast && width % columns)
     columns /= 2;
+  int64_t atOnce = count == PartCount::few ? kFewAtOnce
+                   : whole.partKeys        ? kFixedAtOnce
+                                           : kColumnsAtOnce / columns;
   AccumulationPolicy policy = {};
   KernelBuilder(builder, op, whole, {kReplicaRows, columns}, policy)
-      .buildMerge(parts, lseParts);
+      .buildMerge(parts, lseParts, atOnce);
   return success();
 }
