@@ -139,6 +139,7 @@ void fa3::buildPipelinePipeline(OpPassManager &pm,
   pm.addPass(tile::createPipeline());
   pm.addPass(tile::createReleaseEarly());
   pm.addPass(tile::createAcquireLate());
+  pm.addPass(tile::createOrderCopies());
   addCleanup(pm);
   pm.addPass(tile::createInsertPingPong(
       takeOptions<tile::InsertPingPongOptions>(options)));

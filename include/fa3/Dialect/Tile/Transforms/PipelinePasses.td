@@ -120,6 +120,23 @@ def AcquireLate : Pass<"tile-acquire-late"> {
   let statistics = [Statistic<"sunk", "acquires-sunk", "acquires moved">];
 }
 
+def OrderCopies : Pass<"tile-order-copies"> {
+  let summary = "copies of a step -> in the order in which their entries are given back";
+  let description = [{
+    A group that fills rings waits for one entry after the other. In a loop of a
+    kernel in which several groups compute, copies whose entries are given back
+    early in a step come first, by the products that a reader has issued until then:
+    they are on their way while what is kept to the end is still being read. Copies
+    that are given back together keep their order, and so do those of a loop whose
+    rings all have a second entry, or get one by tile-size-rings.
+
+    A block with anything else than copies and code without effects between them
+    stays as it is.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"numOrdered", "loops-ordered", "loops whose copies have another order">];
+}
+
 def InsertPingPong : Pass<"tile-insert-ping-pong"> {
   let summary = "products of replicas -> issued in turns";
   let description = [{

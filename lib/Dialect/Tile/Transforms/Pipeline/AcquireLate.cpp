@@ -103,12 +103,7 @@ static bool isAwaited(scf::ForOp loop) {
   auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
   RingSizes sizes(kernel);
   int64_t budget = kSharedMemoryBudget - getConstantBytes(kernel);
-  auto group = loop->getParentOfType<warp::GroupOp>();
-  int64_t groups = llvm::count_if(
-      group->getBlock()->getOps<warp::GroupOp>(), [](warp::GroupOp other) {
-        return int64_t(other.getWarps()) >= getChip(other).warpsPerWarpgroup;
-      });
-  return groups > 1 &&
+  return countComputingGroups(kernel) > 1 &&
          llvm::all_of(loop.getBody()->getOps<warp::AcquireOp>(),
                       [&](warp::AcquireOp acquire) {
                         if (acquire.getSide() != warp::Side::read)

@@ -96,3 +96,11 @@ bool RingSizes::growsToTwo(warp::RingOp ring, int64_t budget) const {
   return it != growing.end() && llvm::is_contained(it->second, ring) &&
          llvm::is_contained(getGrowing(it->second, 2, budget), ring);
 }
+
+int64_t fa3::tile::countComputingGroups(gpu::GPUFuncOp kernel) {
+  int64_t count = 0;
+  kernel.walk([&](warp::GroupOp group) {
+    count += int64_t(group.getWarps()) >= getChip(group).warpsPerWarpgroup;
+  });
+  return count;
+}

@@ -35,6 +35,9 @@ private:
   bool fits(const Rings &inStep, int64_t depth, int64_t budget) const;
 };
 
+/// How many groups of a kernel compute: others copy.
+int64_t countComputingGroups(mlir::gpu::GPUFuncOp kernel);
+
 } // namespace fa3::tile
 
 #endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_PIPELINE_RINGSIZES_H
