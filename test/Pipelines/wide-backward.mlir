@@ -12,6 +12,7 @@
 // RUN: fa3-run --cpu %t.mlir --dims b=1,h=2,hk=1,sq=70,sk=100 | FileCheck %s --check-prefix=RIGHT
 // RUN: %if ptxas %{ %{assemble} %}
 // RUN: fa3-opt %t.mlir --fa3-tile --fa3-specialize | FileCheck %s --check-prefix=GROUPS
+// RUN: fa3-opt %t.mlir --fa3-tile --fa3-specialize --fa3-pipeline | FileCheck %s --check-prefix=ORDER
 // REDEFINE: %{d} = 320
 // REDEFINE: %{dv} = 320
 // REDEFINE: %{mods} = [#attention.window<left = 20, right = 30>, #attention.softcap<5.0>]
@@ -58,6 +59,28 @@
 // GROUPS-LABEL: gpu.func @wide_dq(
 // GROUPS: warp.group @math1 warps 4
 // GROUPS: tile.dot.async {{.*}} lhs mk rhs kn {{.*}} -> <tensor<64x256xf32>>
+
+// Rows of queries are read by the last product of a step and arrive last: the
+// product of those of do, which are on their way since they were read, is in front
+// of that with them, and copies are in this order, too.
+// ORDER-LABEL: gpu.func @wide_dk(
+// ORDER: warp.group @load
+// ORDER: scf.for
+// ORDER-COUNT-4: -> <tensor<32x128xbf16>>
+// ORDER-COUNT-2: -> <tensor<32xf32
+// ORDER-COUNT-2: -> <tensor<32x256xbf16>>
+// ORDER: warp.group @math warps 4
+// ORDER-COUNT-4: tile.dot.async {{.*}}, !tile.view<tensor<32x128xbf16>>, {{.*}} -> <tensor<64x32xf32>>
+// ORDER-COUNT-2: tile.dot.async {{.*}}, !tile.view<tensor<32x256xbf16>>, {{.*}} -> <tensor<64x32xf32>>
+// ORDER: tile.dot.async {{.*}} -> <tensor<64x256xf32>>
+// ORDER-LABEL: gpu.func @wide_dq(
+// ORDER: warp.group @load
+// ORDER: scf.for
+// ORDER-COUNT-4: -> <tensor<32x128xbf16>>
+// ORDER-COUNT-2: -> <tensor<32x256xbf16>>
+// ORDER: warp.group @math warps 4
+// ORDER-COUNT-4: tile.dot.async {{.*}}, !tile.view<tensor<32x128xbf16>>, {{.*}} -> <tensor<64x32xf32>>
+// ORDER-COUNT-2: tile.dot.async {{.*}}, !tile.view<tensor<32x256xbf16>>, {{.*}} -> <tensor<64x32xf32>>
 
 !q = tensor<?x?x?xDIMxbf16>
 !o = tensor<?x?x?xVALUESxbf16>

@@ -38,6 +38,11 @@ def Schedule : Pass<"tile-schedule"> {
     that is converted for one product and multiplied with what another gives is
     converted behind that, which spares registers.
 
+    Where groups compute different things and rings have one entry, products of a
+    step whose operands no other product of it reads are issued in front of
+    independent ones whose operands are read again, which are given back last and
+    arrive last.
+
     With two stages this is the overlap of softmax and products within a warp
     group of FlashAttention-3 (arXiv 2407.08608, section 3.2), with three and
     `modulo` that of its appendix. Fails on a loop that carries a value over more

@@ -95,26 +95,6 @@ static scf::ForOp getInnermost(Operation *op) {
   return isInnermost ? loop : scf::ForOp();
 }
 
-/// Whether no ring that the loop reads has or gets a second entry, so that what
-/// a step reads is on its way when the step begins, and another group that
-/// computes waits for the step: replicas of one group hide such waits from each
-/// other.
-static bool isAwaited(scf::ForOp loop) {
-  auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
-  RingSizes sizes(kernel);
-  int64_t budget = kSharedMemoryBudget - getConstantBytes(kernel);
-  return countComputingGroups(kernel) > 1 &&
-         llvm::all_of(loop.getBody()->getOps<warp::AcquireOp>(),
-                      [&](warp::AcquireOp acquire) {
-                        if (acquire.getSide() != warp::Side::read)
-                          return true;
-                        auto ring =
-                            acquire.getRing().getDefiningOp<warp::RingOp>();
-                        return acquire.getRing().getType().getDepth() == 1 &&
-                               !(ring && sizes.growsToTwo(ring, budget));
-                      });
-}
-
 /// Whether what needs the entry first is a product that goes on with the sum of
 /// another one: that runs while a group waits.
 static bool isAwaitedInChain(warp::AcquireOp acquire) {

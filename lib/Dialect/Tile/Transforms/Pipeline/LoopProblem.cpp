@@ -4,6 +4,7 @@
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Analysis/Resources.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -446,6 +447,37 @@ void LoopProblem::addRegisterHazard(DotAsyncOp dot) {
       depend(publish, dot, 0);
 }
 
+/// Whether an operation needs what another one gives, in the same iteration.
+bool LoopProblem::needs(unsigned user, unsigned other) const {
+  llvm::SmallSetVector<unsigned, 16> found;
+  found.insert(user);
+  for (unsigned i = 0; i < found.size(); ++i)
+    for (const auto &dep : problem.getDependences())
+      if (dep.distance == 0 && dep.to == found[i])
+        found.insert(dep.from);
+  return found.contains(other);
+}
+
+/// Entries that later products of a step read, too, are given back last, and
+/// those of the next step arrive last. Of products that do not need each other
+/// those come first whose entries are on their way by then.
+void LoopProblem::addRefillOrders() {
+  llvm::MapVector<unsigned, bool> holds;
+  for (auto acquire : loop.getBody()->getOps<warp::AcquireOp>()) {
+    if (acquire.getSide() != warp::Side::read)
+      continue;
+    llvm::SmallSetVector<unsigned, 2> chains;
+    for (DotAsyncOp dot : findReaders(acquire))
+      chains.insert(numbers.lookup(dot));
+    for (unsigned chain : chains)
+      holds[chain] |= chains.size() > 1;
+  }
+  for (auto [late, isHeld] : holds)
+    for (auto [early, isAlsoHeld] : holds)
+      if (isHeld && !isAlsoHeld && !needs(early, late) && !needs(late, early))
+        problem.addOrder(early, late);
+}
+
 /// Units and latencies of one replica that has the multiprocessor for itself:
 /// others, at other phases of the same schedule, fill what is left.
 void LoopProblem::addTimes() {
@@ -524,6 +556,8 @@ LogicalResult LoopProblem::build() {
       depend(lastEffect, op, 0);
     lastEffect = op;
   }
+  if (order.refills)
+    addRefillOrders();
   addTimes();
   return success();
 }

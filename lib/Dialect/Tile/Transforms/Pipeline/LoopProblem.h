@@ -17,6 +17,8 @@ struct LoopOrder {
   bool late = false;
   /// Numbers of columns read in front of products that keep shared memory busy.
   bool readsEarly = false;
+  /// Products whose operands no later product reads first.
+  bool refills = false;
 };
 
 /// The problem of one loop, and the operations behind its numbers.
@@ -53,7 +55,9 @@ private:
   void addMeetingOrders(warp::AcquireOp acquire);
   void addFillDependences(warp::AcquireOp acquire);
   void addRegisterHazard(DotAsyncOp dot);
+  void addRefillOrders();
   void addTimes();
+  bool needs(unsigned user, unsigned other) const;
   void depend(mlir::Operation *from, mlir::Operation *to, unsigned distance);
   void placeBehind(mlir::Operation *from, mlir::Operation *to);
   PipelineProblem::Kind classify(mlir::Operation *op) const;

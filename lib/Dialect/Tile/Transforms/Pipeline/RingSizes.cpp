@@ -104,3 +104,19 @@ int64_t fa3::tile::countComputingGroups(gpu::GPUFuncOp kernel) {
   });
   return count;
 }
+
+bool fa3::tile::isAwaited(scf::ForOp loop) {
+  auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
+  RingSizes sizes(kernel);
+  int64_t budget = kSharedMemoryBudget - getConstantBytes(kernel);
+  return countComputingGroups(kernel) > 1 &&
+         llvm::all_of(loop.getBody()->getOps<warp::AcquireOp>(),
+                      [&](warp::AcquireOp acquire) {
+                        if (acquire.getSide() != warp::Side::read)
+                          return true;
+                        auto ring =
+                            acquire.getRing().getDefiningOp<warp::RingOp>();
+                        return acquire.getRing().getType().getDepth() == 1 &&
+                               !(ring && sizes.growsToTwo(ring, budget));
+                      });
+}

@@ -38,6 +38,12 @@ private:
 /// How many groups of a kernel compute: others copy.
 int64_t countComputingGroups(mlir::gpu::GPUFuncOp kernel);
 
+/// Whether no ring that the loop reads has or gets a second entry, so that what
+/// a step reads is on its way when the step begins, and another group that
+/// computes waits for the step: replicas of one group hide such waits from each
+/// other.
+bool isAwaited(mlir::scf::ForOp loop);
+
 } // namespace fa3::tile
 
 #endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_PIPELINE_RINGSIZES_H

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "LoopProblem.h"
+#include "RingSizes.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/Machine/RegisterModel.h"
 #include "fa3/Scheduling/Solvers.h"
@@ -210,17 +211,18 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
     SmallVector<LoopOrder> orders;
     bool isOff = lateProducts == options::Choice::False ||
                  solver != options::Solver::List;
+    bool refills = !isOff && isAwaited(loop);
     bool late = !isOff && canBeLate(loop);
     bool early = !isOff && canReadEarly(loop);
     if (late && early)
-      orders.push_back({/*late=*/true, /*readsEarly=*/true});
+      orders.push_back({/*late=*/true, /*readsEarly=*/true, refills});
     if (late)
-      orders.push_back({/*late=*/true, /*readsEarly=*/false});
+      orders.push_back({/*late=*/true, /*readsEarly=*/false, refills});
     if (late && lateProducts == options::Choice::True)
       return orders;
     if (early)
-      orders.push_back({/*late=*/false, /*readsEarly=*/true});
-    orders.push_back({});
+      orders.push_back({/*late=*/false, /*readsEarly=*/true, refills});
+    orders.push_back({/*late=*/false, /*readsEarly=*/false, refills});
     return orders;
   }
 

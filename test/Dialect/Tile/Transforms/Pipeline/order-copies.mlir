@@ -15,7 +15,7 @@ gpu.module @m {
   // CHECK-LABEL: gpu.func @kept
   // CHECK: %[[K:.*]] = warp.ring
   // CHECK-NEXT: %[[V:.*]] = warp.ring
-  // CHECK: scf.for %[[I:.*]] =
+  // CHECK: scf.for %[[I:[a-z0-9]+]] =
   // CHECK-NEXT: %[[ROW:.*]] = arith.addi
   // CHECK-NEXT: %[[T:.*]], %{{.*}} = warp.acquire %[[V]][
   // CHECK-NEXT: tile.view %[[T]]
