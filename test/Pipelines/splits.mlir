@@ -19,6 +19,29 @@
 // RUN: fa3-run --cpu %s --function=sinks --dims b=1,sq=40,sk=70 --fill sinks=90 --check-each-pass | FileCheck %s
 // CHECK: same answer after {{[0-9]+}} passes
 
+// The launch chooses between two kernels that merge: up to four parts in tiles of 32
+// columns, two at once. Where the number is known there is one of them.
+// RUN: fa3-opt %s --fa3-tile | FileCheck %s --check-prefix=MERGE
+// RUN: sed -e '/arith.index_cast %splits/s/= .*/= arith.constant 4 : index/' %s | fa3-opt --fa3-tile | FileCheck %s --check-prefix=FOUR
+// RUN: sed -e '/arith.index_cast %splits/s/= .*/= arith.constant 5 : index/' %s | fa3-opt --fa3-tile | FileCheck %s --check-prefix=FIVE
+// MERGE-LABEL: func.func @few(
+// MERGE: tile.launch @few_kernels::@few blocks
+// MERGE: %[[FEW:.*]] = arith.cmpi sle, %{{.*}}, %c4
+// MERGE: scf.if %[[FEW]] {
+// MERGE: tile.launch @few_kernels::@few_merge_few
+// MERGE: } else {
+// MERGE: tile.launch @few_kernels::@few_merge blocks
+// MERGE: gpu.func @few_merge_few(
+// MERGE: scf.for {{.*}} step %c2
+// MERGE-COUNT-2: tile.load {{.*}} -> tensor<64x32xf32>
+// MERGE: scf.for {{.*}} step %c1
+// MERGE: gpu.func @few_merge(
+// MERGE: scf.for {{.*}} step %c8
+// FOUR: gpu.func @few_merge_few(
+// FOUR-NOT: gpu.func @few_merge(
+// FIVE-NOT: gpu.func @few_merge_few(
+// FIVE: gpu.func @few_merge(
+
 func.func @few(%q: tensor<?x4x?x64xbf16> {tile.name = "q"}, %k: tensor<?x2x?x64xbf16> {tile.name = "k"}, %v: tensor<?x2x?x64xbf16> {tile.name = "v"},
                %used: tensor<?xi32> {tile.name = "used_k"}, %splits: i32 {tile.name = "splits"}, %sinks: tensor<?xf32> {tile.name = "sinks"})
     -> (tensor<?x4x?x64xbf16> {tile.name = "o"}, tensor<?x4x?xf32> {tile.name = "lse"}) {
