@@ -132,6 +132,16 @@ private:
 
   // Tile values: TileLowering.cpp.
   mlir::LogicalResult lowerDot(tile::DotAsyncOp op);
+  mlir::LogicalResult verifyLhsLayout(tile::DotAsyncOp op,
+                                      const tile::DotShape &shape);
+  /// Makes a view of the right operand if it is a constant.
+  mlir::LogicalResult placeConstant(tile::DotAsyncOp op);
+  /// The descriptor of an operand in shared memory.
+  mlir::Value describe(mlir::Value operand, bool isKMajor);
+  mlir::Value getFencedLhs(mlir::Value lhs);
+  mlir::Value getStart(mlir::Value acc);
+  void fenceOperands(tile::DotAsyncOp op, mlir::Value &lhs, bool isFenced,
+                     mlir::Value &start);
   /// The left operand of a product, fenced once where it is made, if a loop
   /// around the insertion point does not change it: a product of the step
   /// before may still read it. Else null.

@@ -54,96 +54,132 @@ Value KernelLowering::fenceInFrontOfLoop(Value lhs) {
   return fenced;
 }
 
+/// Whether an instruction multiplies such operands, K filled up to `k`.
+static LogicalResult verifyProduct(tile::DotAsyncOp op,
+                                   const tile::DotShape &shape, int64_t k,
+                                   int64_t kStep) {
+  constexpr int64_t kAnyColumns = 32; // of integers, at most
+  Type element = tile::getTileType(op.getRhs().getType()).getElementType();
+  int64_t nStep = !isa<FloatType>(element) && shape.n > kAnyColumns ? 16 : 8;
+  // Columns that pad K in shared memory are zero on both sides.
+  bool isPaddable = op.getRhsOrder() == tile::RhsOrder::nk &&
+                    op.getLhsOrder() == tile::LhsOrder::mk &&
+                    !isa<RankedTensorType>(op.getLhs().getType());
+  if (shape.m % 64 == 0 && shape.n % nStep == 0 && shape.n <= 256 &&
+      (k == shape.k || isPaddable))
+    return success();
+  return op.emitOpError("has no wgmma: expects m a multiple of 64, n a "
+                        "multiple of ")
+         << nStep << " up to 256, and k a multiple of " << kStep
+         << " unless it runs along the columns of both operands, "
+         << "got " << shape.m << ", " << shape.n << " and " << shape.k;
+}
+
+/// Whether the layout of a left operand in registers is what the instruction
+/// reads.
+LogicalResult KernelLowering::verifyLhsLayout(tile::DotAsyncOp op,
+                                              const tile::DotShape &shape) {
+  RankedTensorType tile = tile::getTileType(op.getLhs().getType());
+  std::optional<LinearLayout> expected =
+      LinearLayout::operandA(shape.m, shape.k, tile.getElementTypeBitWidth());
+  FailureOr<LinearLayout> layout = getLayout(op, tile);
+  if (failed(layout))
+    return failure();
+  if (op.getLhsOrder() == tile::LhsOrder::mk && expected &&
+      *expected == *layout)
+    return success();
+  return op.emitOpError("has no wgmma: the layout of lhs in registers is "
+                        "not that of the A operand, and no conversion "
+                        "exists");
+}
+
+LogicalResult KernelLowering::placeConstant(tile::DotAsyncOp op) {
+  DenseElementsAttr constant;
+  if (!matchPattern(op.getRhs(), m_Constant(&constant)))
+    return success();
+  auto it = constants.find(constant);
+  if (it == constants.end())
+    return op.emitOpError("has no wgmma: expects products with constants in "
+                          "groups");
+  views[op.getRhs()] = {it->second.get(), i32(0), i32(0), i32(0),
+                        tile::getTileType(op.getRhs().getType())};
+  return success();
+}
+
+Value KernelLowering::describe(Value operand, bool isKMajor) {
+  const View &view = views[operand];
+  auto major = isKMajor ? hopper::Major::k : hopper::Major::mn;
+  auto type = hopper::DescType::get(b.getContext(), view.ring->type.getRows(),
+                                    view.tile.getElementType(),
+                                    view.ring->type.getSwizzle(), major);
+  return hopper::DescOp::create(b, type, view.ring->buffer, view.index,
+                                view.row, view.column);
+}
+
+/// The left operand in registers behind a fence that stands already; null if
+/// there is none.
+Value KernelLowering::getFencedLhs(Value lhs) {
+  // Products before this one may still read what they share with it.
+  if (lhs == lastLhs && fencedLhs.getParentBlock() == b.getInsertionBlock())
+    return fencedLhs;
+  if (lhs.getDefiningOp<tile::ReadOp>())
+    return get(lhs);
+  return fenceInFrontOfLoop(lhs);
+}
+
+/// What a product adds to: null for zero, since the first step ignores
+/// registers.
+Value KernelLowering::getStart(Value acc) {
+  if (auto pend = acc.getDefiningOp<tile::PendOp>();
+      pend && isZero(pend.getValue()))
+    acc = pend.getValue();
+  return isZero(acc) ? Value() : values[acc].front();
+}
+
+/// Fences the registers of a product that no fence stands in front of yet.
+void KernelLowering::fenceOperands(tile::DotAsyncOp op, Value &lhs,
+                                   bool isFenced, Value &start) {
+  bool fencesStart = start && isa<VectorType>(start.getType());
+  SmallVector<Value> registers;
+  if (!isFenced)
+    registers.push_back(lhs);
+  if (fencesStart)
+    registers.push_back(start);
+  auto fence = hopper::WgmmaFenceOp::create(b, registers);
+  if (!isFenced) {
+    lhs = fence.getResults().front();
+    lastLhs = op.getLhs();
+    fencedLhs = lhs;
+  }
+  if (fencesStart)
+    start = fence.getResults().back();
+}
+
 LogicalResult KernelLowering::lowerDot(tile::DotAsyncOp op) {
   RankedTensorType lhsTile = tile::getTileType(op.getLhs().getType());
   RankedTensorType rhsTile = tile::getTileType(op.getRhs().getType());
   tile::DotShape shape =
       tile::getDotShape(lhsTile, rhsTile, op.getLhsOrder(), op.getRhsOrder());
   int64_t kStep = 256 / rhsTile.getElementTypeBitWidth();
-  bool kIsContiguous = op.getRhsOrder() == tile::RhsOrder::nk;
-  // Columns that pad K in shared memory are zero on both sides.
   int64_t k = llvm::alignTo(shape.k, kStep);
-  bool padded = k != shape.k;
-  bool lhsInRegisters = isa<RankedTensorType>(op.getLhs().getType());
-  constexpr int64_t kAnyColumns = 32; // of integers, at most
-  bool isInteger = !isa<FloatType>(rhsTile.getElementType());
-  int64_t nStep = isInteger && shape.n > kAnyColumns ? 16 : 8;
-  if (shape.m % 64 || shape.n % nStep || shape.n > 256 ||
-      (padded && (!kIsContiguous || lhsInRegisters ||
-                  op.getLhsOrder() != tile::LhsOrder::mk)))
-    return op.emitOpError("has no wgmma: expects m a multiple of 64, n a "
-                          "multiple of ")
-           << nStep << " up to 256, and k a multiple of " << kStep
-           << " unless it runs along the columns of both operands, "
-           << "got " << shape.m << ", " << shape.n << " and " << shape.k;
+  if (failed(verifyProduct(op, shape, k, kStep)) || failed(placeConstant(op)))
+    return failure();
 
-  DenseElementsAttr constant;
-  if (matchPattern(op.getRhs(), m_Constant(&constant))) {
-    auto it = constants.find(constant);
-    if (it == constants.end())
-      return op.emitOpError("has no wgmma: expects products with constants in "
-                            "groups");
-    views[op.getRhs()] = {it->second.get(), i32(0), i32(0), i32(0), rhsTile};
-  }
-
-  auto descriptor = [&](Value operand, bool kMajor) -> Value {
-    const View &view = views[operand];
-    auto major = kMajor ? hopper::Major::k : hopper::Major::mn;
-    auto type = hopper::DescType::get(b.getContext(), view.ring->type.getRows(),
-                                      view.tile.getElementType(),
-                                      view.ring->type.getSwizzle(), major);
-    return hopper::DescOp::create(b, type, view.ring->buffer, view.index,
-                                  view.row, view.column);
-  };
-  Value rhs = descriptor(op.getRhs(), kIsContiguous);
-  // Products before this one may still read what they share with it.
-  bool isHeld = op.getLhs().getDefiningOp<tile::ReadOp>() != nullptr;
-  bool isFencedHere = lhsInRegisters && op.getLhs() == lastLhs &&
-                      fencedLhs.getParentBlock() == b.getInsertionBlock();
-  Value fencedBefore;
-  if (isFencedHere)
-    fencedBefore = fencedLhs;
-  else if (lhsInRegisters && !isHeld)
-    fencedBefore = fenceInFrontOfLoop(op.getLhs());
-  bool isFenced = isHeld || fencedBefore;
-  Value lhs =
-      lhsInRegisters
-          ? fencedBefore ? fencedBefore : get(op.getLhs())
-          : descriptor(op.getLhs(), op.getLhsOrder() == tile::LhsOrder::mk);
-  if (lhsInRegisters) {
-    // The operand's layout must be what the instruction reads.
-    std::optional<LinearLayout> expected = LinearLayout::operandA(
-        shape.m, shape.k, lhsTile.getElementTypeBitWidth());
-    FailureOr<LinearLayout> layout = getLayout(op, lhsTile);
-    if (failed(layout))
+  Value rhs = describe(op.getRhs(), op.getRhsOrder() == tile::RhsOrder::nk);
+  bool isFenced = true;
+  Value lhs;
+  if (isa<RankedTensorType>(op.getLhs().getType())) {
+    lhs = getFencedLhs(op.getLhs());
+    isFenced = lhs != nullptr;
+    if (!isFenced)
+      lhs = get(op.getLhs());
+    if (failed(verifyLhsLayout(op, shape)))
       return failure();
-    if (op.getLhsOrder() != tile::LhsOrder::mk || !expected ||
-        *expected != *layout)
-      return op.emitOpError("has no wgmma: the layout of lhs in registers is "
-                            "not that of the A operand, and no conversion "
-                            "exists");
+  } else {
+    lhs = describe(op.getLhs(), op.getLhsOrder() == tile::LhsOrder::mk);
   }
-
-  // A zero start needs no registers: the first step ignores them.
-  Value acc = op.getAcc();
-  if (auto pend = acc.getDefiningOp<tile::PendOp>();
-      pend && isZero(pend.getValue()))
-    acc = pend.getValue();
-  Value start = isZero(acc) ? Value() : values[acc].front();
-  SmallVector<Value> registers;
-  if (lhsInRegisters && !isFenced)
-    registers.push_back(lhs);
-  if (start && isa<VectorType>(start.getType()))
-    registers.push_back(start);
-  auto fence = hopper::WgmmaFenceOp::create(b, registers);
-  unsigned next = 0;
-  if (lhsInRegisters && !isFenced) {
-    lhs = fence.getResults()[next++];
-    lastLhs = op.getLhs();
-    fencedLhs = lhs;
-  }
-  if (start && isa<VectorType>(start.getType()))
-    start = fence.getResults()[next++];
+  Value start = getStart(op.getAcc());
+  fenceOperands(op, lhs, isFenced, start);
 
   SmallVector<Type> types;
   if (failed(convertType(op.getLoc(), op.getResult().getType(), types)))

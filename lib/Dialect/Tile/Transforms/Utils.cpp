@@ -179,6 +179,58 @@ void fa3::tile::separateSplats(Operation *root) {
   }
 }
 
+bool fa3::tile::visitCarried(Operation *op, Value value,
+                             function_ref<void(Value)> visit) {
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    for (unsigned i = 0; i < loop.getNumResults(); ++i)
+      if (loop.getResult(i) == value || loop.getInitArgs()[i] == value ||
+          loop.getRegionIterArg(i) == value) {
+        visit(loop.getResult(i));
+        visit(loop.getInitArgs()[i]);
+        visit(loop.getRegionIterArg(i));
+        visit(loop.getBody()->getTerminator()->getOperand(i));
+      }
+    return true;
+  }
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    for (unsigned i = 0; i < branch.getNumResults(); ++i)
+      if (branch.getResult(i) == value) {
+        visit(branch.thenYield().getOperand(i));
+        visit(branch.elseYield().getOperand(i));
+      }
+    return true;
+  }
+  if (!isa<scf::YieldOp, YieldOp>(op))
+    return false;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    if (operand != value)
+      continue;
+    visit(op->getParentOp()->getResult(i));
+    if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
+      visit(loop.getRegionIterArg(i));
+  }
+  return true;
+}
+
+bool fa3::tile::visitRenamed(Operation *op, Value value, int64_t dim,
+                             function_ref<void(Value, int64_t)> visit) {
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    bool isSource = value == transpose.getSource();
+    visit(transpose.getSource(), isSource ? dim : 1 - dim);
+    visit(transpose.getResult(), isSource ? 1 - dim : dim);
+    return true;
+  }
+  auto broadcast = dyn_cast<BroadcastOp>(op);
+  if (!broadcast)
+    return false;
+  int64_t kept = 1 - broadcast.getDim();
+  if (value == broadcast.getSource() || dim == kept) {
+    visit(broadcast.getSource(), 0);
+    visit(broadcast.getResult(), kept);
+  }
+  return true;
+}
+
 bool fa3::tile::mayReassociate(Operation *op) {
   auto hasFlags = dyn_cast<arith::ArithFastMathInterface>(op);
   // Some operations have them as an optional attribute.

@@ -49,6 +49,18 @@ mlir::scf::IfOp appendResults(mlir::scf::IfOp branch, mlir::ValueRange values);
 /// columns of the same number may share it, and go different ways.
 void separateSplats(mlir::Operation *root);
 
+/// Calls `visit` for the values that `value` becomes or comes from at control
+/// flow: results, what a loop carries, and what branches yield. False if `op`
+/// is none.
+bool visitCarried(mlir::Operation *op, mlir::Value value,
+                  llvm::function_ref<void(mlir::Value)> visit);
+
+/// Calls `visit` for the source and the result of a transpose or a broadcast if
+/// dimension `dim` of `value`, which is one of them, is in both; with where it
+/// is in each. False if `op` is neither.
+bool visitRenamed(mlir::Operation *op, mlir::Value value, int64_t dim,
+                  llvm::function_ref<void(mlir::Value, int64_t)> visit);
+
 /// Whether the flags of an operation on floats allow its operands to be added
 /// or multiplied in another order.
 bool mayReassociate(mlir::Operation *op);

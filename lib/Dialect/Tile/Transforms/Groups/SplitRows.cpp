@@ -42,9 +42,8 @@ private:
   }
   template <typename DotLike>
   LogicalResult visitDot(DotLike dot, Value value, int64_t dim);
-  void divideYields(Operation *terminator, unsigned index, int64_t dim) {
-    divide(terminator->getOperand(index), dim);
-  }
+  LogicalResult visitReduce(ReduceOp reduce, Value value, int64_t dim);
+  void visitWhere(WhereOp where, Value value, int64_t dim);
 
   LogicalResult verifyFold(Operation *op) const;
   LogicalResult rewriteType(Value value, int64_t dim);
@@ -99,114 +98,73 @@ LogicalResult RowSplitter::chooseDimension(DotOp dot) {
   return success();
 }
 
+LogicalResult RowSplitter::visitReduce(ReduceOp reduce, Value value,
+                                       int64_t dim) {
+  int64_t along = reduce.getDim();
+  bool vanishes = !reduce.getModulo();
+  if (value == reduce.getSource() && dim == along)
+    return reduce.emitOpError(
+        "sums over the dimension that is divided among replicas");
+  int64_t sourceDim = dim, resultDim = dim;
+  if (value == reduce.getSource())
+    resultDim -= vanishes && along < dim;
+  else
+    sourceDim += vanishes && along <= dim;
+  divide(reduce.getSource(), sourceDim);
+  divide(reduce.getResult(), resultDim);
+  if (reduce.getInit())
+    divide(reduce.getInit(), resultDim);
+  return success();
+}
+
+void RowSplitter::visitWhere(WhereOp where, Value value, int64_t dim) {
+  // All results hang on the condition if it has the dimension.
+  bool sharesDim = dim < where.getCondition().getType().getRank();
+  for (unsigned i = 0; i < where.getNumResults(); ++i) {
+    if (!sharesDim && where.getResult(i) != value &&
+        where.getOtherwise()[i] != value)
+      continue;
+    divide(where.getOtherwise()[i], dim);
+    divide(where.getResult(i), dim);
+    divide(where.getYield().getOperand(i), dim);
+  }
+  if (sharesDim)
+    divide(where.getCondition(), dim);
+}
+
 /// Follows a divided value through one operation that defines or uses it.
 LogicalResult RowSplitter::visit(Operation *op, Value value, int64_t dim) {
-  if (isElementwise(op)) {
-    for (Value other : op->getOperands())
-      divide(other, dim);
-    for (Value other : op->getResults())
+  auto divideAll = [&](ValueRange values) {
+    for (Value other : values)
       divide(other, dim);
     return success();
+  };
+  if (isElementwise(op)) {
+    (void)divideAll(op->getOperands());
+    return divideAll(op->getResults());
   }
+  if (visitCarried(op, value, [&](Value other) { divide(other, dim); }) ||
+      visitRenamed(op, value, dim,
+                   [&](Value other, int64_t own) { divide(other, own); }))
+    return success();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<DotOp>([&](auto dot) { return visitDot(dot, value, dim); })
-      .Case<ReduceOp>([&](ReduceOp reduce) -> LogicalResult {
-        int64_t along = reduce.getDim();
-        bool vanishes = !reduce.getModulo();
-        if (value == reduce.getSource() && dim == along)
-          return reduce.emitOpError(
-              "sums over the dimension that is divided among replicas");
-        int64_t sourceDim = dim, resultDim = dim;
-        if (value == reduce.getSource())
-          resultDim -= vanishes && along < dim;
-        else
-          sourceDim += vanishes && along <= dim;
-        divide(reduce.getSource(), sourceDim);
-        divide(reduce.getResult(), resultDim);
-        if (reduce.getInit())
-          divide(reduce.getInit(), resultDim);
-        return success();
-      })
+      .Case<ReduceOp>(
+          [&](ReduceOp reduce) { return visitReduce(reduce, value, dim); })
       .Case<RelabelOp>([&](RelabelOp relabel) -> LogicalResult {
         if (dim == static_cast<int64_t>(relabel.getDim()))
           return relabel.emitOpError("permutes the dimension that is divided "
                                      "among replicas");
-        divide(relabel.getSource(), dim);
-        divide(relabel.getResult(), dim);
-        return success();
-      })
-      .Case<TransposeOp>([&](TransposeOp transpose) {
-        bool isSource = value == transpose.getSource();
-        divide(transpose.getSource(), isSource ? dim : 1 - dim);
-        divide(transpose.getResult(), isSource ? 1 - dim : dim);
-        return success();
-      })
-      .Case<BroadcastOp>([&](BroadcastOp broadcast) {
-        int64_t kept = 1 - broadcast.getDim();
-        if (value == broadcast.getSource() || dim == kept) {
-          divide(broadcast.getSource(), 0);
-          divide(broadcast.getResult(), kept);
-        }
-        return success();
+        return divideAll({relabel.getSource(), relabel.getResult()});
       })
       .Case<ReadOp>([&](ReadOp read) {
-        divide(read.getView(), dim);
-        divide(read.getResult(), dim);
-        return success();
+        return divideAll({read.getView(), read.getResult()});
       })
       .Case<WriteOp>([&](WriteOp write) {
-        divide(write.getView(), dim);
-        divide(write.getValue(), dim);
-        return success();
+        return divideAll({write.getView(), write.getValue()});
       })
       .Case<WhereOp>([&](WhereOp where) {
-        // All results hang on the condition if it has the dimension.
-        bool sharesDim = dim < where.getCondition().getType().getRank();
-        for (unsigned i = 0; i < where.getNumResults(); ++i) {
-          if (!sharesDim && where.getResult(i) != value &&
-              where.getOtherwise()[i] != value)
-            continue;
-          divide(where.getOtherwise()[i], dim);
-          divide(where.getResult(i), dim);
-          divide(where.getYield().getOperand(i), dim);
-        }
-        if (sharesDim)
-          divide(where.getCondition(), dim);
-        return success();
-      })
-      .Case<YieldOp>([&](YieldOp yield) {
-        for (unsigned i = 0; i < yield.getNumOperands(); ++i)
-          if (yield.getOperand(i) == value)
-            divide(yield->getParentOp()->getResult(i), dim);
-        return success();
-      })
-      .Case<scf::ForOp>([&](scf::ForOp loop) {
-        for (unsigned i = 0; i < loop.getNumResults(); ++i)
-          if (loop.getResult(i) == value || loop.getInitArgs()[i] == value ||
-              loop.getRegionIterArg(i) == value) {
-            divide(loop.getResult(i), dim);
-            divide(loop.getInitArgs()[i], dim);
-            divide(loop.getRegionIterArg(i), dim);
-            divideYields(loop.getBody()->getTerminator(), i, dim);
-          }
-        return success();
-      })
-      .Case<scf::IfOp>([&](scf::IfOp branch) {
-        for (unsigned i = 0; i < branch.getNumResults(); ++i)
-          if (branch.getResult(i) == value) {
-            divideYields(branch.thenYield(), i, dim);
-            divideYields(branch.elseYield(), i, dim);
-          }
-        return success();
-      })
-      .Case<scf::YieldOp>([&](scf::YieldOp yield) {
-        for (auto [i, operand] : llvm::enumerate(yield.getOperands())) {
-          if (operand != value)
-            continue;
-          divide(yield->getParentOp()->getResult(i), dim);
-          if (auto loop = dyn_cast<scf::ForOp>(yield->getParentOp()))
-            divide(loop.getRegionIterArg(i), dim);
-        }
+        visitWhere(where, value, dim);
         return success();
       })
       .Case<CoordOp, LoadOp, StoreOp, ViewOp, AnyPossibleOp>(

@@ -38,6 +38,9 @@ private:
   }
   LogicalResult propagate();
   void visit(Operation *op, Value value, Attribute layout);
+  void visitAwait(AwaitOp await, Value value, Attribute layout);
+  void visitReduce(ReduceOp reduce, Value value, Attribute layout);
+  void visitWhere(WhereOp where, Value value, Attribute layout);
   void seedRest();
   LogicalResult rewrite(Value value, Attribute layout);
   /// The layout in which a product takes its left operand from registers.
@@ -66,6 +69,53 @@ private:
 };
 } // namespace
 
+void LayoutSolver::visitAwait(AwaitOp await, Value value, Attribute layout) {
+  if (value == await.getPending() || value == await.getResult()) {
+    want(await.getPending(), layout);
+    want(await.getResult(), layout);
+  }
+  for (auto [from, to] : llvm::zip(await.getKeep(), await.getKept()))
+    if (value == from || value == to) {
+      want(from, layout);
+      want(to, layout);
+    }
+}
+
+void LayoutSolver::visitReduce(ReduceOp reduce, Value value, Attribute layout) {
+  int64_t dim = reduce.getDim();
+  if (reduce.getModulo()) {
+    want(reduce.getSource(), layout);
+    want(reduce.getResult(), layout);
+  } else if (value == reduce.getSource()) {
+    want(reduce.getResult(), slice(dim, layout));
+  } else if (Attribute parent = getParent(layout, dim)) {
+    want(reduce.getSource(), parent);
+    want(reduce.getResult(), layout);
+  }
+  if (reduce.getInit() && value != reduce.getSource()) {
+    want(reduce.getInit(), layout);
+    want(reduce.getResult(), layout);
+  }
+}
+
+void LayoutSolver::visitWhere(WhereOp where, Value value, Attribute layout) {
+  Value condition = where.getCondition();
+  for (unsigned i = 0; i < where.getNumResults(); ++i) {
+    Value result = where.getResult(i), otherwise = where.getOtherwise()[i];
+    bool sliced = where.getCondition().getType().getRank() <
+                  cast<RankedTensorType>(result.getType()).getRank();
+    if (value == condition) {
+      if (Attribute parent = sliced ? getParent(layout, 1) : layout)
+        want(result, parent);
+    } else if (value == result || value == otherwise) {
+      want(otherwise, layout);
+      want(result, layout);
+      want(where.getYield().getOperand(i), layout);
+      want(condition, sliced ? slice(1, layout) : layout);
+    }
+  }
+}
+
 void LayoutSolver::visit(Operation *op, Value value, Attribute layout) {
   auto wantAll = [&](ValueRange values) {
     for (Value other : values)
@@ -76,43 +126,19 @@ void LayoutSolver::visit(Operation *op, Value value, Attribute layout) {
     wantAll(op->getResults());
     return;
   }
+  if (visitCarried(op, value, [&](Value other) { want(other, layout); }))
+    return;
   llvm::TypeSwitch<Operation *>(op)
       .Case<DotOp, DotAsyncOp>([&](auto dot) {
         want(dot.getAcc(), acc);
         want(dot.getResult(), acc);
         want(dot.getLhs(), getOperandLayout(dot.getLhs()));
       })
-      .Case<PendOp>([&](PendOp pend) {
-        want(pend.getValue(), layout);
-        want(pend.getResult(), layout);
-      })
-      .Case<AwaitOp>([&](AwaitOp await) {
-        if (value == await.getPending() || value == await.getResult()) {
-          want(await.getPending(), layout);
-          want(await.getResult(), layout);
-        }
-        for (auto [from, to] : llvm::zip(await.getKeep(), await.getKept()))
-          if (value == from || value == to) {
-            want(from, layout);
-            want(to, layout);
-          }
-      })
-      .Case<ReduceOp>([&](ReduceOp reduce) {
-        int64_t dim = reduce.getDim();
-        if (reduce.getModulo()) {
-          want(reduce.getSource(), layout);
-          want(reduce.getResult(), layout);
-        } else if (value == reduce.getSource()) {
-          want(reduce.getResult(), slice(dim, layout));
-        } else if (Attribute parent = getParent(layout, dim)) {
-          want(reduce.getSource(), parent);
-          want(reduce.getResult(), layout);
-        }
-        if (reduce.getInit() && value != reduce.getSource()) {
-          want(reduce.getInit(), layout);
-          want(reduce.getResult(), layout);
-        }
-      })
+      .Case<PendOp>(
+          [&](PendOp pend) { wantAll({pend.getValue(), pend.getResult()}); })
+      .Case<AwaitOp>([&](AwaitOp await) { visitAwait(await, value, layout); })
+      .Case<ReduceOp>(
+          [&](ReduceOp reduce) { visitReduce(reduce, value, layout); })
       .Case<BroadcastOp>([&](BroadcastOp broadcast) {
         int64_t dim = broadcast.getDim();
         if (value == broadcast.getResult())
@@ -120,57 +146,9 @@ void LayoutSolver::visit(Operation *op, Value value, Attribute layout) {
         else if (Attribute parent = getParent(layout, dim))
           want(broadcast.getResult(), parent);
       })
-      .Case<WhereOp>([&](WhereOp where) {
-        Value condition = where.getCondition();
-        for (unsigned i = 0; i < where.getNumResults(); ++i) {
-          Value result = where.getResult(i),
-                otherwise = where.getOtherwise()[i];
-          bool sliced = where.getCondition().getType().getRank() <
-                        cast<RankedTensorType>(result.getType()).getRank();
-          if (value == condition) {
-            if (Attribute parent = sliced ? getParent(layout, 1) : layout)
-              want(result, parent);
-          } else if (value == result || value == otherwise) {
-            want(otherwise, layout);
-            want(result, layout);
-            want(where.getYield().getOperand(i), layout);
-            want(condition, sliced ? slice(1, layout) : layout);
-          }
-        }
-      })
+      .Case<WhereOp>([&](WhereOp where) { visitWhere(where, value, layout); })
       .Case<tensor::ExtractSliceOp>([&](tensor::ExtractSliceOp slice) {
-        want(slice.getSource(), layout);
-        want(slice.getResult(), layout);
-      })
-      .Case<YieldOp>([&](YieldOp yield) {
-        for (unsigned i = 0; i < yield.getNumOperands(); ++i)
-          if (yield.getOperand(i) == value)
-            want(yield->getParentOp()->getResult(i), layout);
-      })
-      .Case<scf::ForOp>([&](scf::ForOp loop) {
-        for (unsigned i = 0; i < loop.getNumResults(); ++i)
-          if (loop.getResult(i) == value || loop.getInitArgs()[i] == value ||
-              loop.getRegionIterArg(i) == value) {
-            want(loop.getResult(i), layout);
-            want(loop.getInitArgs()[i], layout);
-            want(loop.getRegionIterArg(i), layout);
-            want(loop.getBody()->getTerminator()->getOperand(i), layout);
-          }
-      })
-      .Case<scf::IfOp>([&](scf::IfOp branch) {
-        for (unsigned i = 0; i < branch.getNumResults(); ++i)
-          if (branch.getResult(i) == value) {
-            want(branch.thenYield().getOperand(i), layout);
-            want(branch.elseYield().getOperand(i), layout);
-          }
-      })
-      .Case<scf::YieldOp>([&](scf::YieldOp yield) {
-        for (auto [i, operand] : llvm::enumerate(yield.getOperands()))
-          if (operand == value) {
-            want(yield->getParentOp()->getResult(i), layout);
-            if (auto loop = dyn_cast<scf::ForOp>(yield->getParentOp()))
-              want(loop.getRegionIterArg(i), layout);
-          }
+        wantAll({slice.getSource(), slice.getResult()});
       });
 }
 

@@ -44,7 +44,10 @@ public:
 
 private:
   LogicalResult visit(Operation *op, Value value, int64_t dim);
+  LogicalResult visitDot(DotOp dot, Value value, int64_t dim);
+  LogicalResult visitWhere(WhereOp where, Value value, int64_t dim);
   LogicalResult visitLoad(LoadOp load, int64_t dim);
+  InFlightDiagnostic refuse(Operation *op, StringRef what) const;
   /// Records that dimension `dim` of `value` is divided.
   void divide(Value value, int64_t dim) {
     if (isa<RankedTensorType>(value.getType()))
@@ -98,120 +101,82 @@ LogicalResult ColumnSplitter::visitLoad(LoadOp load, int64_t dim) {
                           "products, which is not supported");
 }
 
-/// Follows a divided value through one operation that defines or uses it.
-LogicalResult ColumnSplitter::visit(Operation *op, Value value, int64_t dim) {
-  if (isElementwise(op)) {
-    for (Value other : op->getOperands())
-      divide(other, dim);
-    for (Value other : op->getResults())
-      divide(other, dim);
+InFlightDiagnostic ColumnSplitter::refuse(Operation *op, StringRef what) const {
+  return op->emitOpError() << what << " the columns of a sum that takes "
+                           << pieces.size() << " products";
+}
+
+LogicalResult ColumnSplitter::visitDot(DotOp dot, Value value, int64_t dim) {
+  int64_t own = dot.getRhsOrder() == RhsOrder::kn;
+  // What is summed up over becomes a chain of products.
+  int64_t ofLhs = dot.getLhsOrder() == LhsOrder::mk;
+  if ((value == dot.getLhs() && dim == ofLhs) ||
+      (value == dot.getRhs() && dim == 1 - own)) {
+    chained.insert(dot);
+    divide(dot.getLhs(), ofLhs);
+    divide(dot.getRhs(), 1 - own);
     return success();
   }
-  auto refuse = [&](const Twine &what) {
-    return op->emitOpError() << what << " the columns of a sum that takes "
-                             << pieces.size() << " products";
+  if (value == dot.getLhs() || dim != (value == dot.getRhs() ? own : 1))
+    return refuse(dot, "multiplies by");
+  divide(dot.getRhs(), own);
+  divide(dot.getAcc(), 1);
+  divide(dot.getResult(), 1);
+  return success();
+}
+
+LogicalResult ColumnSplitter::visitWhere(WhereOp where, Value value,
+                                         int64_t dim) {
+  if (value == where.getCondition())
+    return refuse(where, "chooses by");
+  for (unsigned i = 0; i < where.getNumResults(); ++i)
+    if (where.getResult(i) == value || where.getOtherwise()[i] == value) {
+      if (dim < where.getCondition().getType().getRank())
+        divide(where.getCondition(), dim);
+      divide(where.getOtherwise()[i], dim);
+      divide(where.getResult(i), dim);
+      divide(where.getYield().getOperand(i), dim);
+    }
+  return success();
+}
+
+/// Follows a divided value through one operation that defines or uses it.
+LogicalResult ColumnSplitter::visit(Operation *op, Value value, int64_t dim) {
+  auto divideAll = [&](ValueRange values) {
+    for (Value other : values)
+      divide(other, dim);
+    return success();
   };
+  if (isElementwise(op)) {
+    (void)divideAll(op->getOperands());
+    return divideAll(op->getResults());
+  }
+  if (visitCarried(op, value, [&](Value other) { divide(other, dim); }) ||
+      visitRenamed(op, value, dim,
+                   [&](Value other, int64_t own) { divide(other, own); }))
+    return success();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<DotOp>([&](DotOp dot) -> LogicalResult {
-        int64_t own = dot.getRhsOrder() == RhsOrder::kn;
-        // What is summed up over becomes a chain of products.
-        int64_t ofLhs = dot.getLhsOrder() == LhsOrder::mk;
-        if ((value == dot.getLhs() && dim == ofLhs) ||
-            (value == dot.getRhs() && dim == 1 - own)) {
-          chained.insert(dot);
-          divide(dot.getLhs(), ofLhs);
-          divide(dot.getRhs(), 1 - own);
-          return success();
-        }
-        if (value == dot.getLhs() || dim != (value == dot.getRhs() ? own : 1))
-          return refuse("multiplies by");
-        divide(dot.getRhs(), own);
-        divide(dot.getAcc(), 1);
-        divide(dot.getResult(), 1);
-        return success();
-      })
+      .Case<DotOp>([&](DotOp dot) { return visitDot(dot, value, dim); })
       .Case<ReduceOp>([&](ReduceOp reduce) -> LogicalResult {
         if (value != reduce.getSource())
           return success();
-        return refuse("reduces");
+        return refuse(op, "reduces");
       })
       .Case<RelabelOp>([&](RelabelOp relabel) -> LogicalResult {
         if (dim == static_cast<int64_t>(relabel.getDim()))
-          return refuse("permutes");
-        divide(relabel.getSource(), dim);
-        divide(relabel.getResult(), dim);
-        return success();
+          return refuse(op, "permutes");
+        return divideAll({relabel.getSource(), relabel.getResult()});
       })
-      .Case<TransposeOp>([&](TransposeOp transpose) {
-        bool isSource = value == transpose.getSource();
-        divide(transpose.getSource(), isSource ? dim : 1 - dim);
-        divide(transpose.getResult(), isSource ? 1 - dim : dim);
-        return success();
-      })
-      .Case<BroadcastOp>([&](BroadcastOp broadcast) {
-        int64_t kept = 1 - broadcast.getDim();
-        if (value == broadcast.getSource() || dim == kept) {
-          divide(broadcast.getSource(), 0);
-          divide(broadcast.getResult(), kept);
-        }
-        return success();
-      })
-      .Case<WhereOp>([&](WhereOp where) -> LogicalResult {
-        if (value == where.getCondition())
-          return refuse("chooses by");
-        for (unsigned i = 0; i < where.getNumResults(); ++i)
-          if (where.getResult(i) == value || where.getOtherwise()[i] == value) {
-            if (dim < where.getCondition().getType().getRank())
-              divide(where.getCondition(), dim);
-            divide(where.getOtherwise()[i], dim);
-            divide(where.getResult(i), dim);
-            divide(where.getYield().getOperand(i), dim);
-          }
-        return success();
-      })
-      .Case<YieldOp>([&](YieldOp yield) {
-        for (unsigned i = 0; i < yield.getNumOperands(); ++i)
-          if (yield.getOperand(i) == value)
-            divide(yield->getParentOp()->getResult(i), dim);
-        return success();
-      })
-      .Case<scf::ForOp>([&](scf::ForOp loop) {
-        for (unsigned i = 0; i < loop.getNumResults(); ++i)
-          if (loop.getResult(i) == value || loop.getInitArgs()[i] == value ||
-              loop.getRegionIterArg(i) == value) {
-            divide(loop.getResult(i), dim);
-            divide(loop.getInitArgs()[i], dim);
-            divide(loop.getRegionIterArg(i), dim);
-            divide(loop.getBody()->getTerminator()->getOperand(i), dim);
-          }
-        return success();
-      })
-      .Case<scf::IfOp>([&](scf::IfOp branch) {
-        for (unsigned i = 0; i < branch.getNumResults(); ++i)
-          if (branch.getResult(i) == value) {
-            divide(branch.thenYield().getOperand(i), dim);
-            divide(branch.elseYield().getOperand(i), dim);
-          }
-        return success();
-      })
-      .Case<scf::YieldOp>([&](scf::YieldOp yield) {
-        for (auto [i, operand] : llvm::enumerate(yield.getOperands())) {
-          if (operand != value)
-            continue;
-          divide(yield->getParentOp()->getResult(i), dim);
-          if (auto loop = dyn_cast<scf::ForOp>(yield->getParentOp()))
-            divide(loop.getRegionIterArg(i), dim);
-        }
-        return success();
-      })
+      .Case<WhereOp>(
+          [&](WhereOp where) { return visitWhere(where, value, dim); })
       .Case<LoadOp>([&](LoadOp load) { return visitLoad(load, dim); })
       .Case<StoreOp>([&](StoreOp store) -> LogicalResult {
         if (dim + 1 == store.getValue().getType().getRank())
           return success();
-        return refuse("stores as rows");
+        return refuse(op, "stores as rows");
       })
       .Case<CoordOp>([&](auto) { return success(); })
-      .Default([&](Operation *) { return refuse("cannot divide"); });
+      .Default([&](Operation *) { return refuse(op, "cannot divide"); });
 }
 
 LogicalResult ColumnSplitter::analyze(Value sum) {
