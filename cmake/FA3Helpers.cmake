@@ -1,12 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 # Helpers shared by fa3's CMakeLists: one call per dialect, per library.
 
-# fa3_add_dialect(<Dialect> <namespace>): runs tablegen over <Dialect>Ops.td in
-# the current include directory and adds the doc target of the dialect.
+# fa3_add_dialect(<Dialect> <namespace> [APART <name> <operations>]): runs
+# tablegen over <Dialect>Ops.td in the current include directory and adds the doc
+# target of the dialect. Of the operations that match, which <Dialect><name>Ops.td
+# defines, the classes are in files of that name.
 function(fa3_add_dialect dialect dialect_namespace)
+  cmake_parse_arguments(ARG "" "" "APART" ${ARGN})
   set(LLVM_TARGET_DEFINITIONS ${dialect}Ops.td)
-  mlir_tablegen(${dialect}Ops.h.inc -gen-op-decls -dialect=${dialect_namespace})
-  mlir_tablegen(${dialect}Ops.cpp.inc -gen-op-defs -dialect=${dialect_namespace})
+  set(others)
+  if(ARG_APART)
+    list(GET ARG_APART 0 apart)
+    list(GET ARG_APART 1 operations)
+    set(others -op-exclude-regex=${operations})
+    set(LLVM_TARGET_DEFINITIONS ${dialect}${apart}Ops.td)
+    mlir_tablegen(${dialect}${apart}Ops.h.inc -gen-op-decls -dialect=${dialect_namespace}
+      -op-include-regex=${operations})
+    mlir_tablegen(${dialect}${apart}Ops.cpp.inc -gen-op-defs -dialect=${dialect_namespace}
+      -op-include-regex=${operations})
+    set(LLVM_TARGET_DEFINITIONS ${dialect}Ops.td)
+  endif()
+  mlir_tablegen(${dialect}Ops.h.inc -gen-op-decls -dialect=${dialect_namespace} ${others})
+  mlir_tablegen(${dialect}Ops.cpp.inc -gen-op-defs -dialect=${dialect_namespace} ${others})
   mlir_tablegen(${dialect}Types.h.inc -gen-typedef-decls -typedefs-dialect=${dialect_namespace})
   mlir_tablegen(${dialect}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${dialect_namespace})
   mlir_tablegen(${dialect}Attributes.h.inc -gen-attrdef-decls -attrdefs-dialect=${dialect_namespace})

@@ -164,8 +164,10 @@ int64_t BackwardPlanner::countQuarters(const BackwardProducts &products) const {
   constexpr int64_t kDropped = 4, kBesideKept = 3;
   if (demand.dropsWeights && products.ofKeys)
     quarters += kDropped + kBesideKept * demand.keptTiles;
-  // The sums of an element for each pair.
-  return quarters + (products.aux == BackwardProducts::OfPairs ? 2 : 0);
+  // The sums of an element for each pair, or its place in a table.
+  bool hasOwn = products.aux == BackwardProducts::OfPairs ||
+                products.aux == BackwardProducts::OfTable;
+  return quarters + (hasOwn ? 2 : 0);
 }
 
 int64_t
@@ -452,8 +454,9 @@ void BackwardPlan::print(llvm::raw_ostream &os) const {
        << " comes first and sums weights\n";
   for (const BackwardPart &part : aux) {
     os << "  tile of an auxiliary operand's gradient, "
-       << (part.products.aux == BackwardProducts::OfPairs ? "pair by pair: "
-                                                          : "row by row: ");
+       << (part.products.aux == BackwardProducts::OfPairs  ? "pair by pair: "
+           : part.products.aux == BackwardProducts::OfRows ? "row by row: "
+                                                           : "a table: ");
     printTile(part);
   }
 }

@@ -229,10 +229,11 @@ TEST(BackwardPlan, OptionsGiveTilesOfAllKernels) {
 
 TEST(BackwardPlan, PrintsEveryDecision) {
   BackwardFacts facts = makeBackwardFacts(64);
-  facts.aux.resize(2);
+  facts.aux.resize(3);
   facts.aux[0].aux = BackwardProducts::OfPairs;
   facts.aux[1].aux = BackwardProducts::OfRows;
   facts.aux[1].ofKeys = true;
+  facts.aux[2].aux = BackwardProducts::OfTable;
   BackwardPlanOptions options = split;
   options.blockN = 32;
   auto print = [](const BackwardPlan &plan) {
@@ -248,7 +249,9 @@ TEST(BackwardPlan, PrintsEveryDecision) {
             "  tile of an auxiliary operand's gradient, pair by pair: 128 "
             "queries x 32 keys\n"
             "  tile of an auxiliary operand's gradient, row by row: 128 keys x "
-            "32 queries\n");
+            "32 queries\n"
+            "  tile of an auxiliary operand's gradient, a table: 128 queries x "
+            "32 keys\n");
   options = fused;
   options.blockN = 64;
   EXPECT_EQ(print(planOf(makeBackwardFacts(64), options)),

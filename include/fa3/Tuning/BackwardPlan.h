@@ -33,8 +33,9 @@ struct BackwardProducts {
   bool ofKeys = false;
   bool dq = false, dk = false, dv = false;
   /// Or the gradient of an auxiliary operand: of an element for each pair, or
-  /// of one for each row, along which pairs are summed up.
-  enum Aux { None, OfPairs, OfRows } aux = None;
+  /// of one for each row, along which pairs are summed up, or of a table, in
+  /// which pairs say what they read.
+  enum Aux { None, OfPairs, OfRows, OfTable } aux = None;
   /// Besides dk and dv what a step gives to dq, which is added in memory.
   bool addsDq = false;
   /// Besides dq what is left of the logarithms of the queries' sums of weights

@@ -25,6 +25,10 @@ static bool hasRow(const AuxPlace &place) {
 
 BackwardProducts fa3::getAuxProducts(const AuxPlace &place) {
   BackwardProducts products;
+  if (place.isTable()) {
+    products.aux = BackwardProducts::OfTable;
+    return products;
+  }
   bool ofQuery = place.has(AuxIndex::Query), ofKey = place.has(AuxIndex::Key);
   products.aux =
       ofQuery && ofKey ? BackwardProducts::OfPairs : BackwardProducts::OfRows;

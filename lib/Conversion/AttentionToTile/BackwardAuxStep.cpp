@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "BackwardBuilder.h"
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
+#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -11,7 +12,7 @@ using attention::Sequence;
 
 using Expander = ScalarRegionExpander;
 
-Value BackwardBuilder::addToAux(Expander &expander, Value keep, Value sum) {
+Value BackwardBuilder::buildAuxTerms(Expander &expander, Value keep) {
   Operation *end = op.getScoreGradRegion().front().getTerminator();
   Expander::Entry entry =
       expander.get(end->getOperand(1 + operands.auxPosition));
@@ -19,6 +20,11 @@ Value BackwardBuilder::addToAux(Expander &expander, Value keep, Value sum) {
   if (keep)
     gradient = arith::SelectOp::create(b, keep, gradient,
                                        splat(gradient.getType(), 0.0));
+  return gradient;
+}
+
+Value BackwardBuilder::addToAux(Expander &expander, Value keep, Value sum) {
+  Value gradient = buildAuxTerms(expander, keep);
   if (products.aux == BackwardProducts::OfRows)
     return tile::ReduceOp::create(b, sum.getType(), tile::ReduceKind::add,
                                   gradient, sum, 1, IntegerAttr());
@@ -108,4 +114,33 @@ void BackwardBuilder::buildAuxOfRows(Value first) {
   Rows own = products.ofKeys ? loadKeys(first, rows, /*areSummed=*/false)
                              : loadQueries(first, rows, /*areSummed=*/false);
   storeAux(buildColumns(own, sums).ofAux, first, first);
+}
+
+/// Tiles of queries take the copies of the sums in turns.
+void BackwardBuilder::addToTable(Expander &expander, Value keep,
+                                 const Rows &own) {
+  const attention::AuxPlace &place = operands.auxPlace;
+  Value tile = arith::DivUIOp::create(b, own.first, index(rows));
+  Value copy =
+      arith::RemUIOp::create(b, arith::AddIOp::create(b, tile, sequences.batch),
+                             dim(operands.auxGrad, 0));
+  SmallVector<Value> at = {copy};
+  bool isUniform = llvm::all_of(place.computed, [&](Value index) {
+    return expander.get(index).varies == Expander::Uniform;
+  });
+  for (auto [axis, index] : llvm::enumerate(place.computed)) {
+    Expander::Entry entry = expander.get(index);
+    bool isNumber = entry.varies == Expander::Uniform &&
+                    !(isUniform && axis + 1 == place.computed.size());
+    at.push_back(isNumber ? entry.value
+                          : expander.lift(b.getLoc(), entry, Expander::Both));
+  }
+  tile::AddExactOp::create(b, buildAuxTerms(expander, keep), operands.auxGrad,
+                           at, attention::isAlongDiagonals(op, place));
+}
+
+/// The elements of a table that the pairs of a tile of queries read.
+void BackwardBuilder::buildAuxOfTable(Value first) {
+  keyHead = arith::DivUIOp::create(b, head, group);
+  buildColumns(loadQueries(first, rows, /*areSummed=*/false), Sums());
 }

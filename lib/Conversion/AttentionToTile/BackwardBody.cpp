@@ -101,7 +101,9 @@ BackwardBuilder::loop(Value end, Sums init,
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Sums next = body(loop.getInductionVar(), makeSums(loop.getRegionIterArgs()));
-  scf::YieldOp::create(b, next.list());
+  // A loop that carries nothing ends by itself.
+  if (loop.getNumResults() != 0)
+    scf::YieldOp::create(b, next.list());
   return makeSums(loop.getResults());
 }
 
@@ -189,6 +191,8 @@ void BackwardBuilder::build() {
   (isByKeyHead ? keyHead : head) = ofTile;
   if (products.aux == BackwardProducts::OfRows)
     return buildAuxOfRows(first);
+  if (products.aux == BackwardProducts::OfTable)
+    return buildAuxOfTable(first);
   products.ofKeys ? buildOfKeys(first) : buildOfQueries(first);
 }
 

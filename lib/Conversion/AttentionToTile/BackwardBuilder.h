@@ -62,6 +62,8 @@ private:
 
   Sums makeSums(mlir::ValueRange values) const {
     Sums sums;
+    if (values.empty())
+      return sums;
     if (products.aux != BackwardProducts::None)
       sums.ofAux = values.front();
     else if (products.needsGradient())
@@ -129,6 +131,11 @@ private:
 
   /// Adds what a block of pairs gives the elements of an auxiliary operand.
   Value addToAux(Expander &expander, Value keep, Value sum);
+  /// What a block of pairs adds to an auxiliary operand, pair by pair.
+  Value buildAuxTerms(Expander &expander, Value keep);
+  /// Adds it to the sums of a table.
+  void addToTable(Expander &expander, Value keep, const Rows &own);
+  void buildAuxOfTable(Value first);
   void buildAuxOfPairs();
   void buildAuxOfRows(Value first);
   void storeAux(Value sum, Value firstQuery, Value firstKey);

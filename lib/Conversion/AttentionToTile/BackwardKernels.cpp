@@ -13,6 +13,7 @@
 #include "BackwardFacts.h"
 #include "BackwardFused.h"
 #include "BackwardStep.h"
+#include "BackwardTable.h"
 #include "Cost.h"
 #include "KernelArguments.h"
 #include "SequenceCode.h"
@@ -72,6 +73,10 @@ private:
   void buildPart(const BackwardPart &part, const AuxTarget &aux);
   FailureOr<int64_t> buildAuxGradient(unsigned position,
                                       const BackwardPart &part);
+  int64_t buildTable(const BackwardPart &part, AuxTarget target);
+  /// A kernel of the values given, which `build` gets as it has them.
+  void buildOfArrays(StringRef suffix, ValueRange values,
+                     function_ref<void(OpBuilder &, ValueRange)> build);
 
   HostFunction &host;
   BackwardOp op;
@@ -352,6 +357,8 @@ FailureOr<int64_t> BackwardKernels::buildAuxGradient(unsigned position,
   target.place = *place;
   target.gradient = getAuxGradient(number);
   target.suffix = "daux" + std::to_string(number);
+  if (place->isTable())
+    return buildTable(part, target);
   if (!hasPartialSums(*place)) {
     buildPart(part, target);
     return 1;
@@ -367,16 +374,49 @@ FailureOr<int64_t> BackwardKernels::buildAuxGradient(unsigned position,
   ofRows.gradient = sums;
   ofRows.suffix += "_rows";
   buildPart(part, ofRows);
-  KernelArguments arguments;
-  arguments.add(sums);
-  arguments.add(target.gradient);
-  gpu::GPUFuncOp kernel = createKernel(target.suffix, arguments);
-  OpBuilder inKernel(kernel.getBody().front().getTerminator());
-  buildAuxSum(inKernel, op.getLoc(), *place,
-              arguments.lookup(inKernel, kernel, sums),
-              arguments.lookup(inKernel, kernel, target.gradient));
-  launch(kernel, arguments, {});
+  buildOfArrays(target.suffix, {sums, target.gradient},
+                [&](OpBuilder &inKernel, ValueRange arrays) {
+                  buildAuxSum(inKernel, op.getLoc(), *place, arrays[0],
+                              arrays[1]);
+                });
   return 2;
+}
+
+void BackwardKernels::buildOfArrays(
+    StringRef suffix, ValueRange values,
+    function_ref<void(OpBuilder &, ValueRange)> build) {
+  KernelArguments arguments;
+  for (Value value : values)
+    arguments.add(value);
+  gpu::GPUFuncOp kernel = createKernel(suffix, arguments);
+  OpBuilder inKernel(kernel.getBody().front().getTerminator());
+  auto arrays = llvm::map_to_vector(values, [&](Value value) {
+    return arguments.lookup(inKernel, kernel, value);
+  });
+  build(inKernel, arrays);
+  launch(kernel, arguments, {});
+}
+
+/// The kernels of the gradient of a table: sums become 0, are added to, and are
+/// rounded.
+int64_t BackwardKernels::buildTable(const BackwardPart &part,
+                                    AuxTarget target) {
+  std::string suffix = target.suffix;
+  Value gradient = target.gradient;
+  target.suffix += "_sums";
+  target.gradient =
+      allocateTableSums(onHost, host, target.place, gradient, target.suffix);
+  Location loc = op.getLoc();
+  buildOfArrays(suffix + "_zero", target.gradient,
+                [&](OpBuilder &inKernel, ValueRange arrays) {
+                  buildZeroSums(inKernel, loc, arrays.front());
+                });
+  buildPart(part, target);
+  buildOfArrays(suffix, {target.gradient, gradient},
+                [&](OpBuilder &inKernel, ValueRange arrays) {
+                  buildTableGradient(inKernel, loc, arrays[0], arrays[1]);
+                });
+  return 3;
 }
 
 FailureOr<BackwardPlan> fa3::planBackward(HostFunction &host,

@@ -157,7 +157,9 @@ BackwardBuilder::Sums BackwardBuilder::buildStep(const Rows &own,
   }
   if (gradients)
     ofScores = derive(weights, gradients, keep, isKept, queries, expander);
-  if (products.aux != BackwardProducts::None)
+  if (products.aux == BackwardProducts::OfTable)
+    addToTable(expander, keep, own);
+  else if (products.aux != BackwardProducts::None)
     sums.ofAux = addToAux(expander, keep, sums.ofAux);
   if (sums.ofRows) {
     Value parts = tile::ReduceOp::create(
@@ -285,10 +287,12 @@ BackwardBuilder::Sums BackwardBuilder::buildBlock(const Rows &own,
   Value live = tile::AnyPossibleOp::create(b, b.getI1Type(), needed);
   SmallVector<Value> before = sums.list();
   auto branch = scf::IfOp::create(b, TypeRange(ValueRange(before)), live,
-                                  /*withElseRegion=*/true);
+                                  /*withElseRegion=*/!before.empty());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   Sums next = buildStep(own, other, mask, expander, sums);
+  if (before.empty())
+    return next;
   scf::YieldOp::create(b, next.list());
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, before);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Patterns.h"
 #include "fa3/Conversion/HopperToNVVM/HopperToNVVM.h"
+#include "fa3/Dialect/Hopper/IR/ExactOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,7 +24,7 @@ static StringRef getAccess(Value argument) {
   bool reads = false, writes = false;
   for (Operation *user : argument.getUsers()) {
     if (isa<TmaLoadOp, FragmentLoadOp, GatherOp, ScalarLoadOp, SearchOp,
-            LLVM::LoadOp>(user)) {
+            LoadExactOp, LLVM::LoadOp>(user)) {
       reads = true;
     } else if (isa<RecordOp>(user)) {
       writes = true;

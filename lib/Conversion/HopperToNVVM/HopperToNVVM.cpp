@@ -158,6 +158,7 @@ struct ConvertHopperToNVVM
     populateWgmmaGroupPatterns(patterns, converter, info);
     populateFragmentPatterns(patterns, converter, info);
     populateGlobalAccessPatterns(patterns, converter, info);
+    populateExactSumPatterns(patterns, converter, info);
     populateSearchPatterns(patterns, converter, info);
     populateSharedAccessPatterns(patterns, converter, info);
     populateElementwisePatterns(patterns, target);

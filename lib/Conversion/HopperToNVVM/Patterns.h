@@ -54,6 +54,9 @@ void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
 void populateGlobalAccessPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   const KernelInfo &info);
+void populateExactSumPatterns(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter,
+                              const KernelInfo &info);
 void populateSearchPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter,
                             const KernelInfo &info);

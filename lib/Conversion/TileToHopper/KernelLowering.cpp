@@ -385,6 +385,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case<tile::WhereOp>([&](auto op) { return lowerWhere(op); })
       .Case<tile::LoadOp>([&](auto op) { return lowerLoad(op); })
       .Case<tile::GatherOp>([&](auto op) { return lowerGather(op); })
+      .Case<tile::AddExactOp>([&](auto op) { return lowerAddExact(op); })
+      .Case<tile::LoadExactOp>([&](auto op) { return lowerLoadExact(op); })
       .Case<tile::StoreOp>([&](auto op) { return lowerStore(op); })
       .Case<tile::ShareOp>([&](auto op) {
         set(op.getResult(),

@@ -10,8 +10,10 @@
 #define FA3_LIB_CONVERSION_TILETOHOPPER_KERNELLOWERING_H
 
 #include "KernelArguments.h"
+#include "fa3/Dialect/Hopper/IR/ExactOps.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Tile/Analysis/RingProtocol.h"
+#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -162,6 +164,8 @@ private:
   mlir::LogicalResult lowerWhere(tile::WhereOp op);
   mlir::LogicalResult lowerLoad(tile::LoadOp op);
   mlir::LogicalResult lowerGather(tile::GatherOp op);
+  mlir::LogicalResult lowerAddExact(tile::AddExactOp op);
+  mlir::LogicalResult lowerLoadExact(tile::LoadExactOp op);
   mlir::LogicalResult lowerStore(tile::StoreOp op);
   mlir::LogicalResult lowerScalarLoad(tile::ScalarLoadOp op);
   mlir::LogicalResult lowerSearch(tile::SearchOp op);

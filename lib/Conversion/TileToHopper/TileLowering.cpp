@@ -501,6 +501,66 @@ LogicalResult KernelLowering::lowerGather(tile::GatherOp op) {
   return success();
 }
 
+/// Operands of an access to sums, whose words are no dimension.
+static FailureOr<GlobalAccess> getSums(OpBuilder &b, KernelArguments &arguments,
+                                       Operation *op, Value sums,
+                                       int64_t rank) {
+  FailureOr<GlobalAccess> access =
+      getAccess(b, arguments, op, sums, rank + /*words=*/1);
+  if (succeeded(access)) {
+    access->strides.pop_back();
+    access->bounds.pop_back();
+  }
+  return access;
+}
+
+LogicalResult KernelLowering::lowerAddExact(tile::AddExactOp op) {
+  FailureOr<LinearLayout> layout = getLayout(op, op.getValue().getType());
+  FailureOr<GlobalAccess> access =
+      getSums(b, arguments, op, op.getSums(), op.getIndices().size());
+  if (failed(layout) || failed(access))
+    return failure();
+  int64_t threads = layout->getNumWarps() << layout->getLaneBases().size();
+  if (layout->getNumRegisters() * threads !=
+      op.getValue().getType().getNumElements())
+    return op.emitOpError("has no lowering to hopper: expects terms of which "
+                          "each thread has its own");
+  Value value = get(op.getValue());
+  SmallVector<Value> indices = get(op.getIndices());
+  if (op.getDiagonal() && hopper::DiagonalReduceOp::takes(*layout)) {
+    int64_t count = hopper::DiagonalReduceOp::getNumResults(
+        op.getValue().getType().getDimSize(1));
+    auto reduce = [&](Value source, hopper::Combine kind) -> Value {
+      Type element = cast<VectorType>(source.getType()).getElementType();
+      return hopper::DiagonalReduceOp::create(
+          b, VectorType::get(count, element), kind, source, fragment(*layout));
+    };
+    value = reduce(value, hopper::Combine::add);
+    for (Value &index : indices)
+      if (isa<VectorType>(index.getType()))
+        index = reduce(index, hopper::Combine::max);
+  }
+  hopper::AddExactOp::create(b, value, access->pointer, indices,
+                             access->strides, access->bounds);
+  return success();
+}
+
+LogicalResult KernelLowering::lowerLoadExact(tile::LoadExactOp op) {
+  SmallVector<Type> types;
+  FailureOr<LinearLayout> layout = getLayout(op, op.getResult().getType());
+  FailureOr<GlobalAccess> access =
+      getSums(b, arguments, op, op.getSums(), /*rank=*/1);
+  if (failed(layout) || failed(access) ||
+      failed(convertType(op.getLoc(), op.getResult().getType(), types)))
+    return failure();
+  set(op.getResult(),
+      hopper::LoadExactOp::create(b, types.front(), access->pointer,
+                                  get(op.getIndices()), access->strides,
+                                  access->bounds, fragment(*layout))
+          .getResult());
+  return success();
+}
+
 LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
   FailureOr<LinearLayout> layout = getLayout(op, op.getValue().getType());
   if (failed(layout))

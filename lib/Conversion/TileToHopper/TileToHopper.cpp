@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "KernelLowering.h"
+#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Support/PTXName.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -58,7 +59,8 @@ static LogicalResult convertLaunch(tile::LaunchOp launch, gpu::GPUFuncOp kernel,
 static LogicalResult verifyScalarArrays(gpu::GPUFuncOp kernel) {
   llvm::DenseMap<Value, Operation *> reads;
   kernel.walk([&](Operation *op) {
-    if (isa<tile::ScalarLoadOp, tile::SearchOp, tile::GatherOp>(op))
+    if (isa<tile::ScalarLoadOp, tile::SearchOp, tile::GatherOp,
+            tile::LoadExactOp>(op))
       reads.try_emplace(op->getOperand(0), op);
   });
   WalkResult result = kernel.walk([&](Operation *op) {
@@ -67,6 +69,8 @@ static LogicalResult verifyScalarArrays(gpu::GPUFuncOp kernel) {
       target = store.getTarget();
     else if (auto copy = dyn_cast<tile::StoreAsyncOp>(op))
       target = copy.getTarget();
+    else if (auto add = dyn_cast<tile::AddExactOp>(op))
+      target = add.getSums();
     auto read = reads.find(target);
     if (!target || read == reads.end())
       return WalkResult::advance();

@@ -1,6 +1,8 @@
 //===- Access.cpp - what a function reads and writes ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "fa3/Dialect/Hopper/IR/ExactOps.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Interp/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,8 +40,8 @@ private:
         .Case<tile::LoadOp, tile::LoadAsyncOp, tile::GatherOp,
               tile::ScalarLoadOp, tile::SearchOp, memref::LoadOp,
               hopper::TmaLoadOp, hopper::FragmentLoadOp, hopper::GatherOp,
-              hopper::ScalarLoadOp, hopper::SearchOp>(
-            [&](auto) { result.read = true; })
+              hopper::ScalarLoadOp, hopper::SearchOp, tile::LoadExactOp,
+              hopper::LoadExactOp>([&](auto) { result.read = true; })
         .Case<memref::StoreOp, hopper::RecordOp>(
             [&](auto) { result.written = true; })
         .Case<tile::StoreOp, tile::StoreAsyncOp, hopper::TmaStoreOp,
@@ -47,6 +49,8 @@ private:
           result.written = true;
           result.read |= store.getAdd();
         })
+        .Case<tile::AddExactOp, hopper::AddExactOp>(
+            [&](auto) { result.read = result.written = true; })
         .Case([&](memref::CopyOp copy) {
           (use.getOperandNumber() == 0 ? result.read : result.written) = true;
         })

@@ -4,6 +4,7 @@
 #include "../Core/Elementwise.h"
 #include "../Tile/TileAccess.h"
 #include "Machine.h"
+#include "fa3/Dialect/Hopper/IR/ExactOps.h"
 #include <cmath>
 
 using namespace mlir;
@@ -192,6 +193,50 @@ LogicalResult decodeLaneReduce(Decoder &d, hopper::LaneReduceOp op) {
   return success();
 }
 
+struct DiagonalExtra : FragmentExtra {
+  bool isMax = false;
+  int64_t results = 0;
+};
+
+LogicalResult runDiagonalReduce(Context &c, const Instr &in) {
+  const auto &extra = in.get<DiagonalExtra>();
+  const FragmentTable &table = extra.table;
+  Buffer &source = c.buffer(in.in[0]);
+  Buffer &out =
+      c.makeBuffer(in.out[0], source.getLane(), extra.results * table.threads);
+  constexpr int64_t kRowsOfWarp = 16, kLanes = 32;
+  dispatchLane(source.getLane(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_same_v<T, uint8_t>) {
+      T none = extra.isMax ? T(std::numeric_limits<int32_t>::min()) : T(0);
+      std::fill_n(out.data<T>(), out.size(), none);
+      for (int64_t i = 0; i < table.size(); ++i) {
+        int64_t diagonal =
+            table.at(i, 1) - table.at(i, 0) % kRowsOfWarp + kRowsOfWarp;
+        int64_t lane = diagonal % 8 * 4 + diagonal / 8 % 4;
+        int64_t warp = i % table.threads / kLanes * kLanes;
+        T &to = out.data<T>()[diagonal / kLanes * table.threads + warp + lane];
+        to = combine(extra.isMax, in.format, to, source.data<T>()[i]);
+      }
+    }
+  });
+  return success();
+}
+
+LogicalResult decodeDiagonalReduce(Decoder &d, hopper::DiagonalReduceOp op) {
+  FailureOr<Format> format = d.getFormat(op, op.getSource().getType());
+  const LinearLayout &layout = op.getFragment().getLayout();
+  if (failed(format))
+    return failure();
+  auto *extra = d.makeExtra<DiagonalExtra>();
+  extra->table = FragmentTable(layout);
+  extra->isMax = op.getKind() == hopper::Combine::max;
+  extra->results =
+      hopper::DiagonalReduceOp::getNumResults(layout.getShape().back());
+  d.emit(op, runDiagonalReduce, extra).format = *format;
+  return success();
+}
+
 /// The answer of a warp, in all of its threads.
 LogicalResult runVote(Context &c, const Instr &in) {
   int64_t threads = in.get<CountExtra>().count;
@@ -318,6 +363,7 @@ void fa3::interp::populateHopperFragments(Registry &r) {
   r.add<hopper::CoordOp>(decodeFragmentCoord);
   r.add<hopper::FragmentReduceOp>(decodeFragmentReduce);
   r.add<hopper::LaneReduceOp>(decodeLaneReduce);
+  r.add<hopper::DiagonalReduceOp>(decodeDiagonalReduce);
   r.add<hopper::VoteAnyOp>([](Decoder &d, hopper::VoteAnyOp op) {
     auto *extra = d.makeExtra<CountExtra>();
     extra->count = d.getThreads();

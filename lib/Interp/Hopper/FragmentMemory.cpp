@@ -4,6 +4,8 @@
 #include "../Core/Search.h"
 #include "Fragment.h"
 #include "Machine.h"
+#include "fa3/Dialect/Hopper/IR/ExactOps.h"
+#include "fa3/Support/ExactSum.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -162,6 +164,58 @@ LogicalResult runFragmentGather(Context &c, const Instr &in) {
     if (failed(checkGlobal(c, in, pointer, position, bytes, "reads")))
       return failure();
     decode(in.format, pointer.array.getBase() + position, 0, 1, to);
+  }
+  return success();
+}
+
+LogicalResult runAddExact(Context &c, const Instr &in) {
+  const auto &extra = in.get<FragmentGatherExtra>();
+  const auto &pointer = c.object<PointerObject>(in.in[1]);
+  constexpr int64_t kWord = sizeof(int64_t);
+  int64_t count = extra.isVector.size();
+  const float *terms = c.buffer(in.in[0]).data<float>();
+  for (int64_t i = 0; i < extra.size; ++i) {
+    ExactTerm term = getExactTerm(terms[i]);
+    int64_t position = pointer.byte + term.word * kWord;
+    bool isInside = true;
+    for (int64_t dim = 0; dim < count; ++dim) {
+      CellId cell = in.in[2 + dim];
+      int64_t index = extra.isVector[dim] ? c.buffer(cell).data<int64_t>()[i]
+                                          : c.integer(cell);
+      isInside &= index >= 0 && index < c.integer(in.in[2 + 2 * count + dim]);
+      position += index * c.integer(in.in[2 + count + dim]) * kWord;
+    }
+    if (!isInside || term.amount == 0)
+      continue;
+    if (failed(checkGlobal(c, in, pointer, position, kWord, "writes")))
+      return failure();
+    uint8_t *at = pointer.array.getBase() + position;
+    int64_t sum;
+    std::memcpy(&sum, at, kWord);
+    sum = int64_t(uint64_t(sum) + uint64_t(term.amount));
+    std::memcpy(at, &sum, kWord);
+  }
+  return success();
+}
+
+LogicalResult runLoadExact(Context &c, const Instr &in) {
+  const auto &extra = in.get<FragmentExtra>();
+  GlobalWindow window = getWindow(c, extra, in.in);
+  constexpr int64_t kWord = sizeof(int64_t);
+  Buffer &out = c.makeBuffer(in.out[0], Lane::F32, extra.table.size());
+  for (int64_t i = 0; i < out.size(); ++i) {
+    std::optional<int64_t> position = window.locate(extra, i, kWord);
+    float &result = out.data<float>()[i];
+    result = 0;
+    if (!position)
+      continue;
+    if (failed(checkGlobal(c, in, *window.pointer, *position,
+                           kWord * kExactWords, "reads")))
+      return failure();
+    int64_t words[kExactWords];
+    std::memcpy(words, window.pointer->array.getBase() + *position,
+                sizeof(words));
+    result = readExact(words);
   }
   return success();
 }
@@ -343,6 +397,17 @@ void fa3::interp::populateHopperFragmentMemory(Registry &r) {
       extra->isVector.push_back(isa<VectorType>(type));
     d.emit(op, runFragmentGather, extra).format = *format;
     return success();
+  });
+  r.add<hopper::AddExactOp>([](Decoder &d, hopper::AddExactOp op) {
+    auto *extra = d.makeExtra<FragmentGatherExtra>();
+    extra->size = d.getCount(op.getValue());
+    for (Type type : op.getIndices().getTypes())
+      extra->isVector.push_back(isa<VectorType>(type));
+    d.emit(op, runAddExact, extra);
+    return success();
+  });
+  r.add<hopper::LoadExactOp>([](Decoder &d, hopper::LoadExactOp op) {
+    return decodeGlobal(d, op, op.getResult().getType(), runLoadExact);
   });
   r.add<hopper::ScalarLoadOp>(
       [](Decoder &d, hopper::ScalarLoadOp op) -> LogicalResult {

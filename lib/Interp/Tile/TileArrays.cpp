@@ -5,6 +5,7 @@
 #include "../Core/Gemm.h"
 #include "../Core/Search.h"
 #include "TileAccess.h"
+#include "fa3/Dialect/Tile/IR/ExactOps.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -332,6 +333,64 @@ LogicalResult runTileGather(Context &c, const Instr &in) {
   return success();
 }
 
+/// A tile of terms, and whether a diagonal has one place.
+struct AddExactExtra : TileGatherExtra {
+  int64_t columns = 0;
+  bool isDiagonal = false;
+};
+
+LogicalResult runAddExact(Context &c, const Instr &in) {
+  const auto &extra = in.get<AddExactExtra>();
+  const Array &array = c.array(in.in[1]);
+  const float *terms = c.buffer(in.in[0]).data<float>();
+  SmallVector<int64_t> at(extra.isTile.size() + 1);
+  for (int64_t i = 0; i < extra.size; ++i) {
+    bool isInside = true;
+    for (auto [dim, isTile] : llvm::enumerate(extra.isTile)) {
+      CellId cell = in.in[2 + dim];
+      at[dim] = isTile ? c.buffer(cell).data<int64_t>()[i] : c.integer(cell);
+      isInside &= at[dim] >= 0 && at[dim] < array.getShape()[dim];
+      int64_t next = i + extra.columns + 1;
+      if (extra.isDiagonal && isTile && next < extra.size &&
+          (i + 1) % extra.columns != 0 &&
+          c.buffer(cell).data<int64_t>()[next] != at[dim])
+        return c.error(in)
+               << "'tile.add_exact' has elements of one diagonal at "
+                  "indices "
+               << at[dim] << " and " << c.buffer(cell).data<int64_t>()[next]
+               << " of dimension " << dim;
+    }
+    ExactTerm term = getExactTerm(terms[i]);
+    at.back() = term.word;
+    if (!isInside || term.amount == 0)
+      continue;
+    int64_t sum;
+    std::memcpy(&sum, array.at(at), sizeof(sum));
+    sum = int64_t(uint64_t(sum) + uint64_t(term.amount));
+    std::memcpy(array.at(at), &sum, sizeof(sum));
+  }
+  return success();
+}
+
+LogicalResult runLoadExact(Context &c, const Instr &in) {
+  const Array &array = c.array(in.in[0]);
+  SmallVector<int64_t> at = c.integers(in.in.drop_front());
+  at.push_back(0);
+  int64_t &index = at[at.size() - 2], first = index;
+  Buffer &out =
+      c.makeBuffer(in.out[0], Lane::F32, in.get<TileExtra>().shape.size());
+  for (int64_t i = 0; i < out.size(); ++i) {
+    index = first + i;
+    bool isInside = true;
+    for (auto [number, extent] : llvm::zip(at, array.getShape()))
+      isInside &= number >= 0 && number < extent;
+    out.data<float>()[i] =
+        isInside ? readExact(reinterpret_cast<const int64_t *>(array.at(at)))
+                 : 0.0f;
+  }
+  return success();
+}
+
 LogicalResult runTileScalarLoad(Context &c, const Instr &in) {
   const Array &array = c.array(in.in[0]);
   SmallVector<int64_t> indices = c.integers(in.in.drop_front());
@@ -379,6 +438,23 @@ void fa3::interp::populateTileArrays(Registry &r) {
     for (Type type : op.getIndices().getTypes())
       extra->isTile.push_back(isa<RankedTensorType>(type));
     d.emit(op, runTileGather, extra).format = *format;
+    return success();
+  });
+  r.add<tile::AddExactOp>([](Decoder &d, tile::AddExactOp op) {
+    auto *extra = d.makeExtra<AddExactExtra>();
+    RankedTensorType type = op.getValue().getType();
+    extra->size = type.getNumElements();
+    extra->columns = type.getDimSize(1);
+    extra->isDiagonal = op.getDiagonal();
+    for (Type index : op.getIndices().getTypes())
+      extra->isTile.push_back(isa<RankedTensorType>(index));
+    d.emit(op, runAddExact, extra);
+    return success();
+  });
+  r.add<tile::LoadExactOp>([](Decoder &d, tile::LoadExactOp op) {
+    auto *extra = d.makeExtra<TileExtra>();
+    extra->shape = getTileShape(op.getResult().getType());
+    d.emit(op, runLoadExact, extra);
     return success();
   });
   r.addPlain<tile::ScalarLoadOp>(runTileScalarLoad);

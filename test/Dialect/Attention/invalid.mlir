@@ -1740,39 +1740,6 @@ func.func @grad_aux_unread(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a
 // -----
 
 // backward C17
-func.func @grad_aux_index(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8x?xf32>) {
-  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<8x?xf32>) grad_aux [0]
-    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
-    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<8x?xf32>)
-    score_mod (%s, %b, %h, %i, %j) {
-      %n = arith.subi %i, %j : index
-      // expected-error @+1 {{reads an operand whose gradient is asked for: expects each index to be batch, head, query or key, once, or 0 along an extent of 1, not so index 1}}
-      %x = tensor.extract %a[%h, %n] : tensor<8x?xf32>
-      %y = arith.addf %s, %x : f32
-      attention.yield %y : f32
-    }
-  return
-}
-
-// -----
-
-// backward C17
-func.func @grad_aux_order(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<?x8xf32>) {
-  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<?x8xf32>) grad_aux [0]
-    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
-    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<?x8xf32>)
-    score_mod (%s, %b, %h, %i, %j) {
-      // expected-error @+1 {{reads an operand whose gradient is asked for: expects query and key as its last indices, in this order}}
-      %x = tensor.extract %a[%j, %h] : tensor<?x8xf32>
-      %y = arith.addf %s, %x : f32
-      attention.yield %y : f32
-    }
-  return
-}
-
-// -----
-
-// backward C17
 func.func @grad_aux_places(%q: tensor<2x8x8x64xf16>, %lse: tensor<2x8x8xf32>, %a: tensor<8xf32>) {
   %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<8xf32>) grad_aux [0]
     : (tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x8xf32>, tensor<2x8x8x64xf16>)
@@ -1782,6 +1749,26 @@ func.func @grad_aux_places(%q: tensor<2x8x8x64xf16>, %lse: tensor<2x8x8xf32>, %a
       %x = tensor.extract %a[%h] : tensor<8xf32>
       // expected-error @+1 {{reads an operand whose gradient is asked for at a second place}}
       %z = tensor.extract %a[%j] : tensor<8xf32>
+      %y = arith.addf %z, %x : f32
+      attention.yield %y : f32
+    }
+  return
+}
+
+// -----
+
+// backward C17, tables
+func.func @grad_aux_tables(%q: tensor<2x8x8x64xf16>, %lse: tensor<2x8x8xf32>, %a: tensor<15xf32>) {
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%a : tensor<15xf32>) grad_aux [0]
+    : (tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x8xf32>, tensor<2x8x8x64xf16>)
+    -> (tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<2x8x8x64xf16>, tensor<15xf32>)
+    score_mod (%s, %b, %h, %i, %j) {
+      %m = arith.subi %i, %j : index
+      %n = arith.addi %i, %j : index
+      // expected-note @+1 {{the first one is here}}
+      %x = tensor.extract %a[%m] : tensor<15xf32>
+      // expected-error @+1 {{reads an operand whose gradient is asked for at a second place}}
+      %z = tensor.extract %a[%n] : tensor<15xf32>
       %y = arith.addf %z, %x : f32
       attention.yield %y : f32
     }

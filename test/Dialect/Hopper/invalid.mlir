@@ -1092,6 +1092,115 @@ func.func @gather_vector(%p: !llvm.ptr<1>, %i: vector<4xi32>, %n: i32, %s: i64) 
 
 // -----
 
+#rows = #hopper.fragment<[64], reg = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[16], [32]], repeat = []>
+// diagonal.reduce C1
+func.func @diagonal_rows(%p: !llvm.ptr<1>, %v: vector<4xf32>, %w: vector<4xi32>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects an accumulator of 64 rows, got }}
+  %0 = hopper.diagonal.reduce add %v of #rows : vector<4xf32> -> vector<1xf32>
+  return
+}
+
+// -----
+
+#acc = #hopper.fragment<[64, 8], reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
+// diagonal.reduce C2
+func.func @diagonal_operand(%p: !llvm.ptr<1>, %v: vector<4xf32>, %w: vector<4xi32>, %i: i32, %s: i64) {
+  %1 = vector.broadcast %i : i32 to vector<8xi32>
+  // expected-error @+2 {{expects an operand of 4 elements, got 'vector<8xf32>'}}
+  %2 = arith.sitofp %1 : vector<8xi32> to vector<8xf32>
+  %0 = hopper.diagonal.reduce add %2 of #acc : vector<8xf32> -> vector<1xf32>
+  return
+}
+
+// -----
+
+#acc = #hopper.fragment<[64, 8], reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
+// diagonal.reduce C2, result
+func.func @diagonal_result(%p: !llvm.ptr<1>, %v: vector<4xf32>, %w: vector<4xi32>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects a result of 1 elements, got 'vector<2xf32>'}}
+  %0 = hopper.diagonal.reduce add %v of #acc : vector<4xf32> -> vector<2xf32>
+  return
+}
+
+// -----
+
+#acc = #hopper.fragment<[64, 8], reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
+// diagonal.reduce C3
+func.func @diagonal_sum(%p: !llvm.ptr<1>, %v: vector<4xf32>, %w: vector<4xi32>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects elements of f32 with 'add', got 'vector<4xi32>' and 'vector<1xi32>'}}
+  %0 = hopper.diagonal.reduce add %w of #acc : vector<4xi32> -> vector<1xi32>
+  return
+}
+
+// -----
+
+#acc = #hopper.fragment<[64, 8], reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
+// diagonal.reduce C3, max
+func.func @diagonal_max(%p: !llvm.ptr<1>, %v: vector<4xf32>, %w: vector<4xi32>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects elements of i32 with 'max', got 'vector<4xf32>' and 'vector<1xf32>'}}
+  %0 = hopper.diagonal.reduce max %v of #acc : vector<4xf32> -> vector<1xf32>
+  return
+}
+
+// -----
+
+// add_exact C1
+func.func @add_exact_bounds(%p: !llvm.ptr<1>, %v: vector<4xf32>, %w: vector<4xi32>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects as many strides and bounds as indices (1), got 1 and 0}}
+  hopper.add_exact %v, %p[%w : vector<4xi32>] strides(%s) bounds() : vector<4xf32>
+  return
+}
+
+// -----
+
+// add_exact C2
+func.func @add_exact_vector(%p: !llvm.ptr<1>, %v: vector<4xf32>, %w: vector<4xi32>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects vectors of 4 i32 as indices, got 'vector<4xf32>'}}
+  hopper.add_exact %v, %p[%v : vector<4xf32>] strides(%s) bounds(%i) : vector<4xf32>
+  return
+}
+
+// -----
+
+// add_exact C3
+func.func @add_exact_element(%p: !llvm.ptr<1>, %v: vector<4xf32>, %w: vector<4xi32>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects elements of f32, got 'vector<4xi32>'}}
+  hopper.add_exact %w, %p[%w : vector<4xi32>] strides(%s) bounds(%i) : vector<4xi32>
+  return
+}
+
+// -----
+
+#rows = #hopper.fragment<[64], reg = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[16], [32]], repeat = []>
+// load_exact C1
+func.func @load_exact_bounds(%p: !llvm.ptr<1>, %v: vector<4xf32>, %w: vector<4xi32>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects as many strides as indices, at least one, and one bound, got 1, 1 and 2}}
+  %0 = hopper.load_exact %p[%i] strides(%s) bounds(%i, %i) of #rows : vector<2xf32>
+  return
+}
+
+// -----
+
+#acc = #hopper.fragment<[64, 8], reg = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
+// load_exact C2
+func.func @load_exact_rank(%p: !llvm.ptr<1>, %v: vector<4xf32>, %w: vector<4xi32>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects a fragment of rank 1 and elements of f32, got rank 2 and 'vector<4xf32>'}}
+  %0 = hopper.load_exact %p[%i] strides(%s) bounds(%i) of #acc : vector<4xf32>
+  return
+}
+
+// -----
+
+#rows = #hopper.fragment<[64], reg = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[16], [32]], repeat = []>
+// load_exact C2, registers
+func.func @load_exact_registers(%p: !llvm.ptr<1>, %v: vector<4xf32>, %w: vector<4xi32>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects a result of 2 elements, got 'vector<4xf32>'}}
+  %0 = hopper.load_exact %p[%i] strides(%s) bounds(%i) of #rows : vector<4xf32>
+  return
+}
+
+// -----
+
 // search C1
 func.func @search(%p: !llvm.ptr<1>, %i: i32, %s: i64) {
   // expected-error @+1 {{attribute 'most' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 1 whose maximum value is 32768}}

@@ -182,6 +182,12 @@ func.func @fragments(%j0: i32, %s: vector<40xf32>, %c: vector<40xi1>, %p: !llvm.
   // CHECK: hopper.gather %{{.*}}[%{{.*}}, %{{.*}} : i32, vector<4xi32>] strides(%{{.*}}, %{{.*}}) bounds(%{{.*}}, %{{.*}}) : vector<4xf16>
   %at = vector.broadcast %j0 : i32 to vector<4xi32>
   %g = hopper.gather %p[%j0, %at : i32, vector<4xi32>] strides(%st, %st) bounds(%j0, %j0) : vector<4xf16>
+  // CHECK: hopper.diagonal.reduce add %[[Y]] of #[[ACC]] : vector<40xf32> -> vector<3xf32>
+  %diagonals = hopper.diagonal.reduce add %y of #acc : vector<40xf32> -> vector<3xf32>
+  // CHECK: hopper.add_exact %{{.*}}, %{{.*}}[%{{.*}} : i32] strides(%{{.*}}) bounds(%{{.*}}) : vector<3xf32>
+  hopper.add_exact %diagonals, %p[%j0 : i32] strides(%st) bounds(%j0) : vector<3xf32>
+  // CHECK: hopper.load_exact %{{.*}}[%{{.*}}] strides(%{{.*}}) bounds(%{{.*}}) of #{{.*}} : vector<2xf32>
+  %total = hopper.load_exact %p[%j0] strides(%st) bounds(%j0) of #rows : vector<2xf32>
   // CHECK: hopper.smem.store %[[Y]] to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] of #[[ACC]] : vector<40xf32>, <1, tensor<64x96xf32>, 128>
   hopper.smem.store %y to %buf[%j0, %j0, %j0] of #acc : vector<40xf32>, !hopper.buffer<1, tensor<64x96xf32>, 128>
   // CHECK: hopper.smem.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] of #[[ACC]] : <1, tensor<64x96xf32>, 128> -> vector<40xf32>

@@ -378,6 +378,116 @@ func.func @gather_element(%m: memref<8xf16>, %t: tensor<64xindex>) {
 
 // -----
 
+// add_exact C1
+func.func @add_exact_count(%m: memref<8x8x32xi64>, %u: memref<8x32xi32>, %w: memref<8x16xi64>, %v: memref<8x32xi64, strided<[64, 2]>>,
+    %x: tensor<64x64xf32>, %y: tensor<64xf32>, %t: tensor<64x64xindex>, %r: tensor<64xindex>, %i: index) {
+  // expected-error @+1 {{expects one index per dimension of the memref but the last (2), got 1}}
+  tile.add_exact %x, %m[%t : tensor<64x64xindex>] : tensor<64x64xf32>, memref<8x8x32xi64>
+  return
+}
+
+// -----
+
+// add_exact C1, no tile
+func.func @add_exact_numbers(%m: memref<8x8x32xi64>, %u: memref<8x32xi32>, %w: memref<8x16xi64>, %v: memref<8x32xi64, strided<[64, 2]>>,
+    %x: tensor<64x64xf32>, %y: tensor<64xf32>, %t: tensor<64x64xindex>, %r: tensor<64xindex>, %i: index) {
+  // expected-error @+1 {{expects an index that is a tile}}
+  tile.add_exact %x, %m[%i, %i : index, index] : tensor<64x64xf32>, memref<8x8x32xi64>
+  return
+}
+
+// -----
+
+// add_exact C2
+func.func @add_exact_rank(%m: memref<8x8x32xi64>, %u: memref<8x32xi32>, %w: memref<8x16xi64>, %v: memref<8x32xi64, strided<[64, 2]>>,
+    %x: tensor<64x64xf32>, %y: tensor<64xf32>, %t: tensor<64x64xindex>, %r: tensor<64xindex>, %i: index) {
+  // expected-error @+1 {{expects a tile of rank 2 of f32, got 'tensor<64xf32>'}}
+  tile.add_exact %y, %m[%i, %r : index, tensor<64xindex>] : tensor<64xf32>, memref<8x8x32xi64>
+  return
+}
+
+// -----
+
+// add_exact C2, tiles of indices
+func.func @add_exact_shape(%m: memref<8x8x32xi64>, %u: memref<8x32xi32>, %w: memref<8x16xi64>, %v: memref<8x32xi64, strided<[64, 2]>>,
+    %x: tensor<64x64xf32>, %y: tensor<64xf32>, %t: tensor<64x64xindex>, %r: tensor<64xindex>, %i: index) {
+  // expected-error @+1 {{expects tiles of index like the tile of terms ('tensor<64x64xf32>'), got 'tensor<64xindex>'}}
+  tile.add_exact %x, %m[%i, %r : index, tensor<64xindex>] : tensor<64x64xf32>, memref<8x8x32xi64>
+  return
+}
+
+// -----
+
+// add_exact C3
+func.func @add_exact_element(%m: memref<8x8x32xi64>, %u: memref<8x32xi32>, %w: memref<8x16xi64>, %v: memref<8x32xi64, strided<[64, 2]>>,
+    %x: tensor<64x64xf32>, %y: tensor<64xf32>, %t: tensor<64x64xindex>, %r: tensor<64xindex>, %i: index) {
+  // expected-error @+1 {{expects sums of 32 words of i64 one behind the other, got 'memref<8x32xi32>'}}
+  tile.add_exact %x, %u[%t : tensor<64x64xindex>] : tensor<64x64xf32>, memref<8x32xi32>
+  return
+}
+
+// -----
+
+// add_exact C3, words
+func.func @add_exact_words(%m: memref<8x8x32xi64>, %u: memref<8x32xi32>, %w: memref<8x16xi64>, %v: memref<8x32xi64, strided<[64, 2]>>,
+    %x: tensor<64x64xf32>, %y: tensor<64xf32>, %t: tensor<64x64xindex>, %r: tensor<64xindex>, %i: index) {
+  // expected-error @+1 {{expects sums of 32 words of i64 one behind the other, got 'memref<8x16xi64>'}}
+  tile.add_exact %x, %w[%t : tensor<64x64xindex>] : tensor<64x64xf32>, memref<8x16xi64>
+  return
+}
+
+// -----
+
+// add_exact C3, strides
+func.func @add_exact_strides(%m: memref<8x8x32xi64>, %u: memref<8x32xi32>, %w: memref<8x16xi64>, %v: memref<8x32xi64, strided<[64, 2]>>,
+    %x: tensor<64x64xf32>, %y: tensor<64xf32>, %t: tensor<64x64xindex>, %r: tensor<64xindex>, %i: index) {
+  // expected-error @+1 {{expects sums of 32 words of i64 one behind the other, got 'memref<8x32xi64, strided<[64, 2]>>'}}
+  tile.add_exact %x, %v[%t : tensor<64x64xindex>] : tensor<64x64xf32>, memref<8x32xi64, strided<[64, 2]>>
+  return
+}
+
+// -----
+
+// load_exact C1
+func.func @load_exact_count(%m: memref<8x8x32xi64>, %u: memref<8x32xi32>, %w: memref<8x16xi64>, %v: memref<8x32xi64, strided<[64, 2]>>,
+    %x: tensor<64x64xf32>, %y: tensor<64xf32>, %t: tensor<64x64xindex>, %r: tensor<64xindex>, %i: index) {
+  // expected-error @+1 {{expects one index per dimension of the memref but the last (2), got 1}}
+  %0 = tile.load_exact %m[%i] : memref<8x8x32xi64> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+// load_exact C1, none
+func.func @load_exact_none(%m: memref<8x8x32xi64>, %u: memref<8x32xi32>, %w: memref<8x16xi64>, %v: memref<8x32xi64, strided<[64, 2]>>,
+    %x: tensor<64x64xf32>, %y: tensor<64xf32>, %t: tensor<64x64xindex>, %r: tensor<64xindex>, %i: index) {
+  // expected-error @+1 {{expects an index}}
+  %0 = tile.load_exact %m[] : memref<8x8x32xi64> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+// load_exact C2
+func.func @load_exact_rank(%m: memref<8x8x32xi64>, %u: memref<8x32xi32>, %w: memref<8x16xi64>, %v: memref<8x32xi64, strided<[64, 2]>>,
+    %x: tensor<64x64xf32>, %y: tensor<64xf32>, %t: tensor<64x64xindex>, %r: tensor<64xindex>, %i: index) {
+  // expected-error @+1 {{expects a tile of rank 1 of f32, got 'tensor<64x64xf32>'}}
+  %0 = tile.load_exact %m[%i, %i] : memref<8x8x32xi64> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+// load_exact C3
+func.func @load_exact_words(%m: memref<8x8x32xi64>, %u: memref<8x32xi32>, %w: memref<8x16xi64>, %v: memref<8x32xi64, strided<[64, 2]>>,
+    %x: tensor<64x64xf32>, %y: tensor<64xf32>, %t: tensor<64x64xindex>, %r: tensor<64xindex>, %i: index) {
+  // expected-error @+1 {{expects sums of 32 words of i64 one behind the other, got 'memref<8x16xi64>'}}
+  %0 = tile.load_exact %w[%i] : memref<8x16xi64> -> tensor<64xf32>
+  return
+}
+
+// -----
+
 // scalar_load C1
 func.func @scalar_indices(%m: memref<8x8xf16>, %i: index) {
   // expected-error @+1 {{'tile.scalar_load' op expects one index per dimension of the memref (2), got 3}}

@@ -83,6 +83,15 @@ func.func @memory(%K: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %table: memr
   // CHECK: tile.gather %[[T]][%[[AT]] : tensor<64xindex>] : memref<?xi32> -> tensor<64xi32>
   %at = tensor.splat %i : tensor<64xindex>
   %g = tile.gather %table[%at : tensor<64xindex>] : memref<?xi32> -> tensor<64xi32>
+  // CHECK: tile.add_exact %{{.*}}, %{{.*}}[%[[I]], %{{.*}} : index, tensor<64x64xindex>] : tensor<64x64xf32>, memref<?x?x32xi64>
+  %terms = arith.constant dense<1.0> : tensor<64x64xf32>
+  %places = tensor.splat %i : tensor<64x64xindex>
+  %sums = memref.alloc(%i, %i) : memref<?x?x32xi64>
+  tile.add_exact %terms, %sums[%i, %places : index, tensor<64x64xindex>] : tensor<64x64xf32>, memref<?x?x32xi64>
+  // CHECK: tile.add_exact %{{.*}}, %{{.*}}[%[[I]], %{{.*}} : index, tensor<64x64xindex>] diagonal : tensor<64x64xf32>, memref<?x?x32xi64>
+  tile.add_exact %terms, %sums[%i, %places : index, tensor<64x64xindex>] diagonal : tensor<64x64xf32>, memref<?x?x32xi64>
+  // CHECK: tile.load_exact %{{.*}}[%[[I]], %[[I]]] : memref<?x?x32xi64> -> tensor<64xf32>
+  %total = tile.load_exact %sums[%i, %i] : memref<?x?x32xi64> -> tensor<64xf32>
   // CHECK: tile.load %[[K]] pieces 2 (%[[N:.*]]) {
   // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[I]], %[[N]] : index
   // CHECK-NEXT: tile.yield %[[NEXT]], %[[I]], %[[N]], %[[I]] : index, index, index, index

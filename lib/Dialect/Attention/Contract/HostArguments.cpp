@@ -414,7 +414,7 @@ describeAuxGradient(BackwardOp op, int64_t number) {
   // The verifier has looked at the place.
   FailureOr<AuxPlace> place = getAuxPlace(op, number);
   for (auto [axis, index] : llvm::enumerate(place->indices))
-    dims.push_back(index == AuxIndex::One
+    dims.push_back(index == AuxIndex::One || index == AuxIndex::Computed
                        ? ("n" + Twine(axis)).str()
                        : getDimName(static_cast<Extent>(index)).str());
   return {("daux" + Twine(number)).str(), dims};

@@ -230,14 +230,16 @@ void HostBuilder::requireAuxGradient(unsigned position) {
   for (auto [axis, index] : llvm::enumerate(place->indices)) {
     auto which = static_cast<unsigned>(index);
     Value extent = dim(aux, axis);
-    // Static extents may be what no verifier has compared.
-    std::optional<int64_t> own = getConstantIntValue(extent),
-                           wanted = getConstantIntValue(extents[which]);
-    if (extent != extents[which] && (!own || own != wanted))
-      require(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, extent,
-                                    extents[which]),
-              getName(aux) + " has a gradient: its dimension " + Twine(axis) +
-                  " has another extent than there are " + names[which]);
+    // Static extents may be what no verifier has compared. A table may have
+    // any.
+    bool isTable = index == AuxIndex::Computed;
+    Value wanted = isTable ? extent : extents[which];
+    std::optional<int64_t> own = getConstantIntValue(extent);
+    if (extent != wanted && (!own || own != getConstantIntValue(wanted)))
+      require(
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, extent, wanted),
+          getName(aux) + " has a gradient: its dimension " + Twine(axis) +
+              " has another extent than there are " + names[which]);
     requireEqual(extent, dim(gradient, axis),
                  getName(aux) + " and " + getName(gradient) +
                      " differ in dimension " + Twine(axis));

@@ -29,23 +29,30 @@ static std::optional<AuxIndex> classify(tensor::ExtractOp read, unsigned axis) {
   return std::nullopt;
 }
 
-static FailureOr<AuxPlace> readPlace(tensor::ExtractOp read) {
+/// Whether kernels of biases take it: batch, head, query and key, each at most
+/// once, query and key last and in this order.
+static bool isBias(const AuxPlace &place) {
+  for (auto [axis, index] : llvm::enumerate(place.indices)) {
+    ArrayRef<AuxIndex> before = ArrayRef(place.indices).take_front(axis);
+    bool isBehindRows = llvm::is_contained(before, AuxIndex::Query) ||
+                        llvm::is_contained(before, AuxIndex::Key);
+    if (index == AuxIndex::One && !isBehindRows)
+      continue;
+    if (index == AuxIndex::Computed || llvm::is_contained(before, index) ||
+        llvm::is_contained(before, AuxIndex::Key) ||
+        (isBehindRows && index != AuxIndex::Key))
+      return false;
+  }
+  return true;
+}
+
+static AuxPlace readPlace(tensor::ExtractOp read) {
   AuxPlace place;
-  for (unsigned axis = 0, rank = read.getIndices().size(); axis < rank;
-       ++axis) {
-    std::optional<AuxIndex> index = classify(read, axis);
-    if (!index || (*index != AuxIndex::One && place.has(*index)))
-      return read.emitOpError("reads an operand whose gradient is asked for: "
-                              "expects each index to be batch, head, query or "
-                              "key, once, or 0 along an extent of 1, not so "
-                              "index ")
-             << axis;
-    if (place.has(AuxIndex::Key) ||
-        (place.has(AuxIndex::Query) && *index != AuxIndex::Key))
-      return read.emitOpError("reads an operand whose gradient is asked for: "
-                              "expects query and key as its last indices, in "
-                              "this order");
-    place.indices.push_back(*index);
+  for (unsigned axis = 0, rank = read.getIndices().size(); axis < rank; ++axis)
+    place.indices.push_back(classify(read, axis).value_or(AuxIndex::Computed));
+  if (!isBias(place)) {
+    place.indices.assign(place.indices.size(), AuxIndex::Computed);
+    place.computed = llvm::to_vector_of<Value>(read.getIndices());
   }
   return place;
 }
@@ -132,10 +139,11 @@ FailureOr<AuxPlace> fa3::attention::getAuxPlace(BackwardOp op, int64_t number) {
     if (read.getTensor() != op.getAux()[number])
       continue;
     FailureOr<AuxPlace> own =
-        ofEpilogue ? readPlaceOfEpilogue(op, read) : readPlace(read);
+        ofEpilogue ? readPlaceOfEpilogue(op, read) : FailureOr(readPlace(read));
     if (failed(own))
       return failure();
-    if (first && own->indices != place.indices) {
+    if (first &&
+        (own->indices != place.indices || own->computed != place.computed)) {
       InFlightDiagnostic diagnostic =
           read.emitOpError("reads an operand whose gradient is asked for at a "
                            "second place");
@@ -156,4 +164,58 @@ FailureOr<AuxPlace> fa3::attention::getAuxPlace(BackwardOp op, int64_t number) {
         return diagnostic;
       }
   return place;
+}
+
+namespace {
+/// What is known of an index of a pair: one for all pairs, the number of the
+/// query or key with something that is, or one for each difference of them.
+enum class Dependence { Uniform, Query, Key, Difference, Pair };
+} // namespace
+
+static Dependence combine(Operation *op, ArrayRef<Dependence> operands) {
+  auto areAll = [&](Dependence what) {
+    return llvm::all_of(operands, [&](Dependence own) {
+      return own == Dependence::Uniform || own == what;
+    });
+  };
+  if (areAll(Dependence::Uniform))
+    return Dependence::Uniform;
+  if (areAll(Dependence::Difference))
+    return Dependence::Difference;
+  // Conversions of numbers that have room, and sums with what is uniform.
+  for (Dependence row : {Dependence::Query, Dependence::Key})
+    if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp, arith::AddIOp,
+            arith::SubIOp>(op) &&
+        areAll(row) && operands.front() == row &&
+        (operands.size() == 1 || operands.back() == Dependence::Uniform))
+      return row;
+  bool isDifference = isa<arith::SubIOp>(op) && operands[0] != operands[1] &&
+                      !llvm::is_contained(operands, Dependence::Uniform) &&
+                      !llvm::is_contained(operands, Dependence::Pair) &&
+                      !llvm::is_contained(operands, Dependence::Difference);
+  return isDifference ? Dependence::Difference : Dependence::Pair;
+}
+
+bool fa3::attention::isAlongDiagonals(BackwardOp op, const AuxPlace &place) {
+  Block &block = op.getScoreMod().front();
+  llvm::DenseMap<Value, Dependence> known;
+  constexpr Dependence kArguments[] = {Dependence::Pair, Dependence::Uniform,
+                                       Dependence::Uniform, Dependence::Query,
+                                       Dependence::Key};
+  for (auto [argument, what] : llvm::zip(block.getArguments(), kArguments))
+    known[argument] = what;
+  auto get = [&](Value value) {
+    // Captures are scalars.
+    return known.lookup_or(value, Dependence::Uniform);
+  };
+  for (Operation &inner : block.without_terminator()) {
+    auto operands = llvm::map_to_vector(inner.getOperands(), get);
+    Dependence what = combine(&inner, operands);
+    for (Value result : inner.getResults())
+      known[result] = what;
+  }
+  return llvm::all_of(place.computed, [&](Value index) {
+    Dependence what = get(index);
+    return what == Dependence::Uniform || what == Dependence::Difference;
+  });
 }

@@ -23,19 +23,45 @@ void BackwardReference::addToAux(ArrayRef<Value> gradients, Value batch,
     h = arith::SubIOp::create(b, h, firstHead);
   }
   for (auto [sum, gradient] : llvm::zip_equal(aux, gradients)) {
+    if (sum.place.isTable()) {
+      addToTable(sum, gradient, {batch, h, i, j});
+      continue;
+    }
     SmallVector<Value> at = getAuxIndices(sum.place, batch, h, i, j);
     Value before = memref::LoadOp::create(b, sum.sums, at);
     memref::StoreOp::create(b, add(before, gradient), sum.sums, at);
   }
 }
 
+/// A table is shared by all groups, so that numbers are those of the operation.
+void BackwardReference::addToTable(const AuxSum &sum, Value gradient,
+                                   ArrayRef<Value> place) {
+  SmallVector<Value> arguments = {
+      arith::ConstantOp::create(b, b.getF32FloatAttr(0))};
+  llvm::append_range(arguments, place);
+  SmallVector<Value> at = inlineIndices(b, host, op.getScoreMod(), arguments,
+                                        lengths, sum.place.computed);
+  auto branch =
+      scf::IfOp::create(b, TypeRange(), buildIsInside(b, sum.sums, at),
+                        /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value before = memref::LoadOp::create(b, sum.sums, at);
+  memref::StoreOp::create(b, add(before, gradient), sum.sums, at);
+}
+
 void BackwardReference::allocateAux() {
   for (AuxSum &sum : edits)
     sum.sums = memref::AllocOp::create(b, MemRefType::get({1}, compute));
   for (AuxSum &sum : aux) {
-    SmallVector<Value> extents =
-        getAuxIndices(sum.place, ofGroups ? one : host.batch,
-                      ofGroups ? group : host.heads, host.queries, host.keys);
+    SmallVector<Value> extents;
+    if (sum.place.isTable())
+      for (auto axis : llvm::seq<int64_t>(0, sum.place.indices.size()))
+        extents.push_back(memref::DimOp::create(b, sum.target, axis));
+    else
+      extents =
+          getAuxIndices(sum.place, ofGroups ? one : host.batch,
+                        ofGroups ? group : host.heads, host.queries, host.keys);
     for (auto [extent, index] : llvm::zip_equal(extents, sum.place.indices))
       if (index == AuxIndex::One)
         extent = one;

@@ -113,6 +113,9 @@ private:
                                                mlir::Value i, mlir::Value j);
   void addToAux(llvm::ArrayRef<mlir::Value> gradients, mlir::Value batch,
                 mlir::Value h, mlir::Value i, mlir::Value j);
+  /// The same of a table, of which the pair at `place` says what it reads.
+  void addToTable(const AuxSum &sum, mlir::Value gradient,
+                  llvm::ArrayRef<mlir::Value> place);
   void allocateAux();
   /// Sets the sums to zero, or stores and frees them. `batch` and the head
   /// `first` are those of a group.

@@ -125,6 +125,31 @@ SmallVector<Value> fa3::attention::inlineRegion(ImplicitLocOpBuilder &b,
       [&](Value value) { return mapping.lookupOrDefault(value); });
 }
 
+SmallVector<Value>
+fa3::attention::inlineIndices(ImplicitLocOpBuilder &b, HostFunction &host,
+                              Region &region, ValueRange arguments,
+                              SequenceLengths lengths, ValueRange values) {
+  lengths = orExtents(host, lengths);
+  Block &block = region.front();
+  llvm::DenseSet<Operation *> needed;
+  SmallVector<Value> open(values);
+  while (!open.empty())
+    if (Operation *op = open.pop_back_val().getDefiningOp();
+        op && op->getBlock() == &block && needed.insert(op).second)
+      llvm::append_range(open, op->getOperands());
+  IRMapping mapping = makeMapping(host, block, arguments);
+  for (Operation &op : block.without_terminator()) {
+    if (!needed.contains(&op))
+      continue;
+    if (Value read = inlineRead(b, host, lengths, op, mapping))
+      mapping.map(op.getResult(0), read);
+    else
+      cloneScalar(b, op, mapping);
+  }
+  return llvm::map_to_vector(
+      values, [&](Value value) { return mapping.lookupOrDefault(value); });
+}
+
 Value fa3::attention::inlineRegionWide(ImplicitLocOpBuilder &b,
                                        HostFunction &host, Region &region,
                                        ValueRange arguments,

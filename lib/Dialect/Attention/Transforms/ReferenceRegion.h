@@ -36,6 +36,12 @@ llvm::SmallVector<mlir::Value> inlineRegion(mlir::ImplicitLocOpBuilder &b,
                                             mlir::ValueRange arguments,
                                             SequenceLengths lengths = {});
 
+/// The same of values of a region that are computed without its score.
+llvm::SmallVector<mlir::Value>
+inlineIndices(mlir::ImplicitLocOpBuilder &b, HostFunction &host,
+              mlir::Region &region, mlir::ValueRange arguments,
+              SequenceLengths lengths, mlir::ValueRange values);
+
 /// What is added to the elements of an auxiliary operand, in f64.
 struct ReadShift {
   mlir::Value tensor, amount;

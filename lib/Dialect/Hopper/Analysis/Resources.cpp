@@ -1,6 +1,7 @@
 //===- Resources.cpp - units that operations occupy -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/Analysis/Resources.h"
+#include "fa3/Dialect/Hopper/IR/ExactOps.h"
 #include "fa3/Machine/Chip.h"
 #include "fa3/Scheduling/ElementCosts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -80,6 +81,22 @@ static ResourceUse getHopperUse(Operation *op) {
     use.isAwaited = true;
     return use;
   }
+  if (auto reduce = dyn_cast<DiagonalReduceOp>(op)) {
+    // Two exchanges for every block of columns of both halves, less than one
+    // for every block of diagonals.
+    int64_t exchanges = countRegisters(reduce.getSource().getType()) +
+                        3 * countRegisters(reduce.getResult().getType());
+    use = makeUse(Unit::Shared, exchanges, chip.shuffleCycles);
+    use.latency = 3 * chip.shuffleLatency;
+    use.isAwaited = true;
+    return use;
+  }
+  if (auto add = dyn_cast<AddExactOp>(op)) {
+    // The word and what it gets, beside the address.
+    constexpr int64_t kInstructions = 12;
+    int64_t terms = countRegisters(add.getValue().getType());
+    return makeUse(Unit::Alu, kInstructions * terms, chip.aluCycles);
+  }
   if (auto store = dyn_cast<SmemStoreOp>(op))
     return getSharedUse(op, cast<VectorType>(store.getValue().getType()));
   if (auto load = dyn_cast<SmemLoadOp>(op))
@@ -98,7 +115,7 @@ static ResourceUse getHopperUse(Operation *op) {
     // Two rounds of a load, a vote and a count.
     use.latency = 2 * (chip.globalLatency + chip.shuffleLatency);
     use.isAwaited = true;
-  } else if (isa<ClaimOp, ScalarLoadOp>(op)) {
+  } else if (isa<ClaimOp, ScalarLoadOp, LoadExactOp>(op)) {
     use.latency = chip.globalLatency;
     use.isAwaited = true;
   } else if (isa<VoteAnyOp, MailboxReadOp>(op)) {

@@ -1,5 +1,6 @@
 //===- HopperDialect.cpp - dialect, types and attributes of hopper --------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "fa3/Dialect/Hopper/IR/ExactOps.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -61,6 +62,10 @@ void HopperDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "fa3/Dialect/Hopper/IR/HopperOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "fa3/Dialect/Hopper/IR/HopperExactOps.cpp.inc"
       >();
   addInterfaces<HopperAsmInterface>();
 }

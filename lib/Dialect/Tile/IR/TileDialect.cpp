@@ -1,5 +1,6 @@
 //===- TileDialect.cpp - dialect, types and attributes of tile ------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
@@ -33,6 +34,10 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "fa3/Dialect/Tile/IR/TileOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "fa3/Dialect/Tile/IR/TileExactOps.cpp.inc"
       >();
 }
 

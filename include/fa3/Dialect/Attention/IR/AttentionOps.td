@@ -313,12 +313,13 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     missing and there is score code.
 
     `grad_aux` names auxiliary operands, by number, whose gradients are further
-    results, in this order. `score_mod` reads such an operand at one place, for
-    every query and key: an element gets the sum of dz times the derivative with
-    respect to it, over all pairs for which it is read, in fp32; what no visible
-    pair reads gets 0. `score_grad` then yields one more f32 for each: what the
-    pair (i, j) adds to the element that it reads. An extent that q and k do not
-    have is 1, and read at 0: a bias that all batches or all heads share. Of an
+    results, in this order. `score_mod` reads such an operand at one place: an
+    element gets the sum of dz times the derivative with respect to it over all
+    pairs that read it, 0 where no visible one does. `score_grad` then yields one
+    more f32 for each: what the pair (i, j) adds. With indices that are batch,
+    head, query or key, or 0 along an extent of 1, sums are in fp32. Other places
+    are in a table, as `table[h, i - j]` or buckets: sums are exact, and a pair
+    that reads outside of the table adds nothing. Of an
     operand that `epilogue` reads an element gets the sum of dy times the
     derivative with respect to it, over the columns for which it is read;
     `epilogue_grad` yields one more f32 for each such operand, in the order of
@@ -373,9 +374,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
         at most 32 bits.
     C16. grad_aux has numbers of auxiliary operands, none twice, of rank 1 or
         more and f16, bf16 or f32; their gradients have their types.
-    C17. score_mod, once mods are expanded, reads each of them at one place. An
-        index of it is batch, head, query or key, each at most once, or 0 along
-        an extent of 1. Query and key are the last ones, in this order.
+    C17. score_mod, once mods are expanded, reads each of them at one place: with
+        the same indices.
     C18. lengths has the argument (index) and yields (index, index).
     C19. a place has arguments (index, index, index) and yields indices, at
         least two; the last but one is the head that it takes.

@@ -176,6 +176,7 @@ def Hopper_MailboxReadOp : Hopper_OrderedOp<"mailbox.read"> {
 include "fa3/Dialect/Hopper/IR/HopperSmemOps.td"
 include "fa3/Dialect/Hopper/IR/HopperProductOps.td"
 include "fa3/Dialect/Hopper/IR/HopperFragmentOps.td"
+include "fa3/Dialect/Hopper/IR/HopperExactOps.td"
 include "fa3/Dialect/Hopper/IR/HopperRecordOps.td"
 
 #endif // FA3_HOPPER_OPS

@@ -4,6 +4,7 @@
 #include "AssignSums.h"
 #include "OperandCode.h"
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
+#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -89,7 +90,7 @@ struct AssignRoles : fa3::tile::impl::AssignRolesBase<AssignRoles> {
           elementLoads.push_back(read);
         numLoads += isLoad;
         op->setAttr(TileDialect::kRoleAttrName, isLoad ? load : math);
-      } else if (isa<StoreOp>(op)) {
+      } else if (isa<StoreOp, AddExactOp>(op)) {
         op->setAttr(TileDialect::kRoleAttrName, math);
       }
     });

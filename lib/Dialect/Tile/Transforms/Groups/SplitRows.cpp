@@ -8,6 +8,7 @@
 
 #include "SplitRows.h"
 #include "../Utils.h"
+#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -165,6 +166,12 @@ LogicalResult RowSplitter::visit(Operation *op, Value value, int64_t dim) {
       })
       .Case<WhereOp>([&](WhereOp where) {
         visitWhere(where, value, dim);
+        return success();
+      })
+      .Case<AddExactOp>([&](AddExactOp add) {
+        divide(add.getValue(), dim);
+        for (Value index : add.getIndices())
+          divide(index, dim);
         return success();
       })
       .Case<CoordOp, LoadOp, StoreOp, ViewOp, AnyPossibleOp>(

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"
+#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -149,6 +150,10 @@ void LayoutSolver::visit(Operation *op, Value value, Attribute layout) {
       .Case<WhereOp>([&](WhereOp where) { visitWhere(where, value, layout); })
       .Case<tensor::ExtractSliceOp>([&](tensor::ExtractSliceOp slice) {
         wantAll({slice.getSource(), slice.getResult()});
+      })
+      .Case<AddExactOp>([&](AddExactOp add) {
+        want(add.getValue(), layout);
+        wantAll(add.getIndices());
       });
 }
 
@@ -261,6 +266,7 @@ void LayoutSolver::seed(Operation *op) {
         if (store.getValue().getType().getRank() == 2)
           want(store.getValue(), acc);
       })
+      .Case<AddExactOp>([&](AddExactOp add) { want(add.getValue(), acc); })
       .Case<WriteOp>([&](WriteOp write) {
         // A vector of rows or of columns is laid out by what it is made of.
         if (write.getValue().getType().getRank() == 2 &&
