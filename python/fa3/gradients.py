@@ -276,14 +276,6 @@ def _ones(request: Request, parts: dict[str, Any]) -> tuple[tuple[str, Any], ...
     return tuple(made)
 
 
-def no_gradient(name: str, uses: Sequence[str | None], shape: Sequence[int]) -> str:
-    """Why a tensor that a mod reads has no gradient; "" if it has one."""
-    for d, (use, extent) in enumerate(zip(uses, shape)):
-        if use is None and extent != 1:
-            return f"'{name}' requires one, and its dimension {d} is read at a computed index"
-    return ""
-
-
 # -----------------------------------------------------------------------------
 # Arguments
 # -----------------------------------------------------------------------------

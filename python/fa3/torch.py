@@ -449,11 +449,6 @@ def _no_backward(
         return "they are switched off by set_backward(None); use torch.no_grad()"
     if q.dtype not in (torch.float16, torch.bfloat16):
         return f"element type {q.dtype}, the backward takes float16 and bfloat16"
-    if traced is not None:
-        for name, one, uses in zip(traced.names, traced.tensors, traced.uses):
-            why = gradients.no_gradient(name, uses, one.shape)
-            if requires_grad(one) and why:
-                return why
     if kind in OWN:
         return ""
     if traced is not None or any(one is not None for one in given):

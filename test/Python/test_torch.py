@@ -36,9 +36,7 @@ def definition(q, k, v, *, causal=False, window=None, softcap=0.0, scale=None,
     if causal:
         s = s.masked_fill(j > i + off, float("-inf"))
     if window is not None:
-        s = s.masked_fill(
-            (j < i + off - window[0]) | (j > i + off + window[1]), float("-inf")
-        )
+        s = s.masked_fill((j < i + off - window[0]) | (j > i + off + window[1]), float("-inf"))
     if sinks is not None:
         column = sinks[None, :, None, None].expand(*s.shape[:3], 1)
         s = torch.cat([s, column], -1)
@@ -55,9 +53,7 @@ class Problem(unittest.TestCase):
         self.v = torch.randn(2, 2, 24, 32, dtype=torch.float16)
 
     def close(self, made, expected, tolerance=4e-3):
-        torch.testing.assert_close(
-            made.float(), expected.float(), atol=tolerance, rtol=tolerance
-        )
+        torch.testing.assert_close(made.float(), expected.float(), atol=tolerance, rtol=tolerance)
 
 
 @support.needs_torch
@@ -105,9 +101,7 @@ class OperatorTest(Problem):
             for queries in (17, 9):
                 q, b = self.q[:, :, :queries], bias[:, :, :queries]
                 o, lse = compiled(q, self.k, self.v, b)
-                expected = definition(
-                    q, self.k, self.v, causal=True, bias=b, sinks=sinks
-                )
+                expected = definition(q, self.k, self.v, causal=True, bias=b, sinks=sinks)
                 self.close(o, expected[0])
                 self.close(lse, expected[1])
 
@@ -117,9 +111,7 @@ class OperatorTest(Problem):
             back = [order.index(d) for d in range(3)]
             q = self.q.permute(*order, 3).contiguous().permute(*back, 3)
             for operator in (torch.ops.fa3.forward, torch.ops.fa3.inference):
-                torch.library.opcheck(
-                    operator.default, (q, self.k, self.v, [sinks], [], text, 0.3)
-                )
+                torch.library.opcheck(operator.default, (q, self.k, self.v, [sinks], [], text, 0.3))
             o, lse = torch.ops.fa3.forward(q, self.k, self.v, [sinks], [], text, 0.3)
             for dlse in (None, torch.rand_like(lse)):
                 torch.library.opcheck(
@@ -130,9 +122,7 @@ class OperatorTest(Problem):
     def test_opcheck_of_gradients(self):
         text = self.text(backward="fa3")
         given = [one.requires_grad_() for one in (self.q, self.k, self.v)]
-        torch.library.opcheck(
-            torch.ops.fa3.forward.default, (*given, [], [], text, 0.3)
-        )
+        torch.library.opcheck(torch.ops.fa3.forward.default, (*given, [], [], text, 0.3))
 
     def test_operator_without_a_backward_is_an_error(self):
         q = self.q.requires_grad_()
@@ -248,9 +238,7 @@ class GradientTest(Problem):
         for ours in (True, False):
             slopes.grad = None
             if ours:
-                o = fa3.attention(
-                    self.q, self.k, self.v, alibi_slopes=slopes, interpret=True
-                )
+                o = fa3.attention(self.q, self.k, self.v, alibi_slopes=slopes, interpret=True)
             else:
                 bias = -slopes[None, :, None, None] * (i + 7 - j).abs()
                 o = definition(self.q, self.k, self.v, bias=bias)[0]
@@ -284,6 +272,38 @@ class GradientTest(Problem):
         ):
             self.check({"score_mod": mod}, {"score": mod}, tables=tables, tolerance=2e-2)
 
+    def test_of_tables_at_computed_indices(self):
+        distances = torch.randn(4, 60, requires_grad=True)
+        buckets = torch.randn(9, 4, requires_grad=True)
+        hops = torch.randint(0, 5, (2, 17, 24))
+        spatial = torch.randn(5, 4).half().requires_grad_()
+
+        def distance(s, b, h, i, j):
+            return s + distances[h, i - j + 30]
+
+        def bucket(s, b, h, i, j):
+            return s + buckets[torch.clamp((i - j).abs() // 2, max=8), h]
+
+        def of_memory(s, b, h, i, j):
+            return s + spatial[hops[b, i, j], h]
+
+        for mod, tables in (
+            (distance, (distances,)), (bucket, (buckets,)), (of_memory, (spatial,)),
+        ):  # fmt: skip
+            with self.subTest(mod.__name__):
+                self.check({"score_mod": mod}, {"score": mod}, tables=tables, tolerance=2e-2)
+
+    def test_of_a_table_under_compile(self):
+        torch._dynamo.reset()
+        table = torch.randn(60, requires_grad=True)
+
+        def mod(s, b, h, i, j):
+            return s + table[i - j + 30]
+
+        self.check(
+            {"score_mod": mod}, {"score": mod}, tables=(table,), tolerance=2e-2, compiled=True
+        )
+
     def test_under_compile(self):
         torch._dynamo.reset()
         self.check({"causal": True}, compiled=True)
@@ -302,14 +322,6 @@ class GradientTest(Problem):
 
     def test_what_has_no_gradient_is_named(self):
         q = self.q.requires_grad_()
-        table = torch.zeros(60, requires_grad=True)
-        with self.assertRaisesRegex(
-            fa3.UnsupportedError, "'table' requires one, and its dimension 0 is read at"
-        ):
-            fa3.attention(
-                self.q, self.k, self.v, interpret=True,
-                score_mod=lambda s, b, h, i, j: s + table[i - j + 24],
-            )  # fmt: skip
         with self.assertRaisesRegex(fa3.UnsupportedError, "element type .*float8"):
             small = (one.to(torch.float8_e4m3fn) for one in (self.q, self.k, self.v))
             fa3.attention(*small, interpret=True)
@@ -334,9 +346,7 @@ class GradientTest(Problem):
             named = {"do": o, "dlse": None, "q": self.q, "k": self.k, "v": self.v,
                      "o": o, "lse": lse, **given}  # fmt: skip
             with self.assertRaisesRegex(fa3.ArgumentError, expected):
-                gradients.backward(
-                    **named, extras=[], numbers=[], text=text, scale=None
-                )
+                gradients.backward(**named, extras=[], numbers=[], text=text, scale=None)
 
     @support.needs_driver
     def test_launches(self):
@@ -386,9 +396,12 @@ class GradientTest(Problem):
             with torch.no_grad():
                 fa3.attention(q, self.k, self.v, window=(9, 3))
             self.assertEqual(len(made), 2)
-        with support.fake_gpu(), mock.patch.object(
-            gradients, "compile_traced", side_effect=fa3.UnsupportedError("no")
-        ) as failing:
+        with (
+            support.fake_gpu(),
+            mock.patch.object(
+                gradients, "compile_traced", side_effect=fa3.UnsupportedError("no")
+            ) as failing,
+        ):
             o = fa3.attention(q, self.k, self.v, window=(9, 4))
             with self.assertRaisesRegex(fa3.UnsupportedError, "no"):
                 o.sum().backward()
@@ -478,9 +491,7 @@ class TorchBackwardTest(Problem):
         self.assertEqual((q_shape, k_shape), ((2, 17, 4, 32), (2, 24, 2, 32)))
         self.assertEqual(lse, (2, 4, 17))
         self.assertEqual(rest[:6], (None, None, 17, 24, 0.0, False))
-        self.assertEqual(
-            named, {"scale": 0.5, "window_size_left": 5, "window_size_right": 0}
-        )
+        self.assertEqual(named, {"scale": 0.5, "window_size_left": 5, "window_size_right": 0})
         torch.testing.assert_close(q.grad, torch.ones_like(q))
 
 
