@@ -1,5 +1,6 @@
 //===- TileMutants.cpp - mutants of the use of rings ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Tools/Mutate/Mutate.h"
@@ -200,6 +201,28 @@ void collectDropAdd(ModuleOp module, Places &places) {
       [](tile::StoreOp op) { op.setAdd(false); });
 }
 
+/// Terms are added to the next sum of a row of sums.
+void collectNextSum(ModuleOp module, Places &places) {
+  forEach<tile::AddExactOp>(module, places, [](tile::AddExactOp op) {
+    OpBuilder builder(op);
+    OpOperand &index = op.getIndicesMutable()[op.getIndices().size() - 1];
+    Type type = index.get().getType();
+    Attribute one = builder.getIndexAttr(1);
+    if (auto tile = dyn_cast<RankedTensorType>(type))
+      one = DenseElementsAttr::get(tile, one);
+    Value step =
+        arith::ConstantOp::create(builder, op.getLoc(), cast<TypedAttr>(one));
+    index.set(arith::AddIOp::create(builder, op.getLoc(), index.get(), step));
+  });
+}
+
+/// Terms of other sums are taken for those of a diagonal's.
+void collectFalseDiagonal(ModuleOp module, Places &places) {
+  forEachMatch<tile::AddExactOp>(
+      module, places, [](tile::AddExactOp op) { return !op.getDiagonal(); },
+      [](tile::AddExactOp op) { op.setDiagonal(true); });
+}
+
 /// A replica reads what is not its part of a product, or writes it elsewhere:
 /// all take the window of replica 0.
 void collectSameWindow(ModuleOp module, Places &places) {
@@ -377,6 +400,9 @@ ArrayRef<MutantKind> mutate::getTileMutants() {
       {"same-window", "replicas write one window of an entry",
        collectSameWindow},
       {"drop-add", "what others have added is overwritten", collectDropAdd},
+      {"next-sum", "terms are added to the next sum", collectNextSum},
+      {"false-diagonal", "elements of other sums are taken for a diagonal",
+       collectFalseDiagonal},
       {"drop-end", "rows behind the end of a sequence are written",
        collectDropEnd},
       {"later-end", "a row behind the end of a sequence is written",
