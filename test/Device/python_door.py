@@ -30,14 +30,26 @@ from fa3_door import (
     serving,
     speed,
     switch,
+    tables,
 )
 
 import fa3
 
 PARTS = {
     name[5:]: function
-    for module in (forward, gradients, listed, switch, operators, serving, models, latency,
-                   speed, host)
+    for module in (
+        forward,
+        gradients,
+        listed,
+        tables,
+        switch,
+        operators,
+        serving,
+        models,
+        latency,
+        speed,
+        host,
+    )
     for name, function in vars(module).items()
     if name.startswith("part_")
 }
