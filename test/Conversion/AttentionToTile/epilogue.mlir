@@ -49,9 +49,12 @@ func.func @wide(%q: tensor<1x2x?x256xbf16>, %gate: tensor<1x2x?x256xbf16>) -> te
   return %o : tensor<1x2x?x256xbf16>
 }
 
-// Parts of the keys are merged first.
+// Parts of the keys are merged first, in either of the kernels that merge.
 // CHECK-LABEL: gpu.func @parts(
 // CHECK-NOT: math.tanh
+// CHECK-LABEL: gpu.func @parts_merge_few(
+// CHECK: math.tanh
+// CHECK: tile.store
 // CHECK-LABEL: gpu.func @parts_merge(
 // CHECK: math.tanh
 // CHECK: tile.store
