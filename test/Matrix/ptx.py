@@ -64,6 +64,7 @@ EXAMPLES = {
     "fp8_blocks": "--dims b=1,h=2,hk=1,sq=70,sk=130",
     "fp8_terms": "--dims b=1,h=2,hk=1,sq=70,sk=130,k_scale.0=1,k_scale.1=1,v_scale.0=1,v_scale.1=1",
     "fp8_transposed_v": "--dims b=1,h=2,hk=1,sq=70,sk=144",
+    "gate": "--dims b=1,sq=70,sk=75",
     "gemm": "--dims m=200,n=136,k=136",
     "grouped_gemm": "--dims m=210,n=72,k=80,groups=3,entries=6,one=1"
     " --distribution=uniform --lengths=row=83,1,70,0,200,203"
