@@ -22,8 +22,8 @@
 // The launch chooses between two kernels that merge: up to four parts in tiles of 32
 // columns, two at once. Where the number is known there is one of them.
 // RUN: fa3-opt %s --fa3-tile | FileCheck %s --check-prefix=MERGE
-// RUN: sed -e '/arith.index_cast %splits/s/= .*/= arith.constant 4 : index/' %s | fa3-opt --fa3-tile | FileCheck %s --check-prefix=FOUR
-// RUN: sed -e '/arith.index_cast %splits/s/= .*/= arith.constant 5 : index/' %s | fa3-opt --fa3-tile | FileCheck %s --check-prefix=FIVE
+// RUN: sed -e '/arith.index_cast .splits/s/= .*/= arith.constant 4 : index/' %s | fa3-opt --fa3-tile | FileCheck %s --check-prefix=FOUR
+// RUN: sed -e '/arith.index_cast .splits/s/= .*/= arith.constant 5 : index/' %s | fa3-opt --fa3-tile | FileCheck %s --check-prefix=FIVE
 // MERGE-LABEL: func.func @few(
 // MERGE: tile.launch @few_kernels::@few blocks
 // MERGE: %[[FEW:.*]] = arith.cmpi sle, %{{.*}}, %c4
