@@ -333,7 +333,7 @@ class ServingModsTest(unittest.TestCase):
             given.run(16, mask_mod=mod, interpret=False, splits=1)
             self.assertEqual(fake.fakeCudaNumLaunches() - before, 1)
             serving._plans.clear()
-            serving._ready.clear()
+            serving.ready.clear()
 
 
 if __name__ == "__main__":
