@@ -55,9 +55,11 @@ def attention(
     generator: Any = None,
     out: Any = None,
     lse: Any = None,
+    return_max_logit: bool | str = False,
     interpret: bool | str = False,
 ) -> Any:
-    """Scaled dot-product attention: o, or (o, lse) with `return_lse`.
+    """Scaled dot-product attention: o, or (o, lse) with `return_lse`, or either with a
+    head's largest logit behind it, with `return_max_logit`.
 
     q is (batch, heads, queries, d), k is (batch, key heads, keys, d), v is
     (batch, key heads, keys, dv); with layout="bshd" heads and sequence change
@@ -93,6 +95,10 @@ def attention(
       and offset, int64 (2,), in memory, of which the weights that are dropped are a
       function: FlashAttention-2's. Without it `generator`, or torch's own, draws them.
     out, lse: tensors to write into, in no operand's memory.
+    return_max_logit: True, or "head": the largest score of each head, float32 (heads,), as
+      QK-clip wants it: of visible keys and behind all that changes scores, -inf where
+      there are none; without sinks, and without a gradient. "row": that of each query,
+      (batch, heads, queries).
     interpret: run on tensors in host memory, slowly, for tests: True or a stage
       (tile to hopper) in the interpreter, "ptx" by the PTX itself, with all its
       checks (docs/Interpreter.md), "definition" by the definition.
@@ -113,6 +119,8 @@ def attention(
     if type(window) is list:
         window = (window[0], window[1]) if len(window) == 2 else window
     if epilogue is not None and torch is not None and isinstance(q, torch.Tensor):
+        if return_max_logit is not False and return_max_logit is not None:
+            raise UnsupportedError("return_max_logit beside epilogue")
         door = dynamo_door().run_edited if torch.compiler.is_compiling() else edited_door()
         return door(
             q, k, v, epilogue, causal=causal, window=window, softcap=softcap, scale=scale,
@@ -120,6 +128,15 @@ def attention(
             alibi_slopes=alibi_slopes, sinks=sinks, q_descale=q_descale,
             k_descale=k_descale, v_descale=v_descale, out_dtype=out_dtype,
             return_lse=return_lse, layout=layout, out=out, lse=lse, interpret=interpret,
+            dropout_p=dropout_p, rng_state=rng_state, generator=generator,
+        )  # fmt: skip
+    if return_max_logit is not False and return_max_logit is not None:
+        return _with_max_logit(
+            q, k, v, return_max_logit, return_lse, causal=causal, window=window,
+            softcap=softcap, scale=scale, score_mod=score_mod, mask_mod=mask_mod,
+            block_mask=block_mask, bias=bias, alibi_slopes=alibi_slopes, sinks=sinks,
+            q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
+            out_dtype=out_dtype, layout=layout, out=out, lse=lse, interpret=interpret,
             dropout_p=dropout_p, rng_state=rng_state, generator=generator,
         )  # fmt: skip
     if torch is not None and isinstance(q, torch.Tensor):
@@ -291,6 +308,23 @@ def _with_gradients(key: Any, q: Any, k: Any, v: Any, scale: float | None) -> An
         text = door.to_text(causal, window, softcap, out_dtype, True, layout, backward=kind)
         door.nodes.remember(q, k, v, (kind, key), text)
     return made if return_lse else made[0]
+
+
+def _with_max_logit(q: Any, k: Any, v: Any, kind: Any, return_lse: bool, **named: Any) -> Any:
+    from . import max_logit
+
+    torch = sys.modules.get("torch")
+    named["return_lse"] = True
+    if torch is not None and torch.compiler.is_compiling():
+        made = None
+        if not watch().is_derived():
+            made = max_logit.traced(q, k, v, kind, return_lse, named)
+        if made is None:
+            made = dynamo_door().run_eagerly(
+                q, k, v, return_max_logit=kind, **named | {"return_lse": return_lse}
+            )
+        return made
+    return max_logit.attention(q, k, v, kind, return_lse, named)
 
 
 _DOOR = f"{__package__}.torch"

@@ -40,7 +40,7 @@ class Call:
     are tensors in the order of `names`, the scale, captured numbers, outputs."""
 
     def __init__(
-        self, request: Request, kernel: Kernel, arguments: Sequence[Any], o: Any, lse: Any
+        self, request: Request, kernel: Kernel, arguments: Sequence[Any], outputs: Sequence[Any]
     ) -> None:  # fmt: skip
         self.kernel, self.device = kernel, request.device
         inputs = request.spec.inputs
@@ -57,10 +57,10 @@ class Call:
         made, place = (), None
         if tensors.is_torch(request.values["q"]):
             place = request.values["q"].device
-            made = _makers(sys.modules["torch"], o, lse, request.plain)
-        outputs = range(len(order), len(order) + 1 + self.has_lse + request.keeps_plain)
+            made = _makers(sys.modules["torch"], outputs)
+        places = range(len(order), len(order) + len(outputs))
         self.launcher = Launcher(
-            kernel, self.device, arguments, (*(order[name] for name in inputs), *outputs),
+            kernel, self.device, arguments, (*(order[name] for name in inputs), *places),
             made, place,
         )  # fmt: skip
         #: Bytes for launch_at, at any address.
@@ -90,8 +90,7 @@ class Call:
         check_scalars(self.scalars, scalars)
         if not outputs:
             return self._run(*given, scale, *scalars)
-        if self.has_lse and len(outputs) == 1:
-            make, args, named = self.launcher.made[1]
+        for make, args, named in self.launcher.made[len(outputs) :]:
             outputs = (*outputs, make(*args, **named))
         self._run(*given, scale, *scalars, *outputs)
         return tuple(outputs) if self.has_lse else outputs[0]
@@ -116,10 +115,10 @@ class Call:
         )
 
 
-def _makers(torch: Any, *outputs: Any) -> tuple[Any, ...]:
+def _makers(torch: Any, outputs: Sequence[Any]) -> tuple[Any, ...]:
     """What makes the outputs of a call, of which these are ones."""
     return tuple(
         (torch.empty_strided, (tuple(one.shape), one.stride()),
          {"dtype": one.dtype, "device": one.device})
-        for one in outputs if one is not None
+        for one in outputs
     )  # fmt: skip

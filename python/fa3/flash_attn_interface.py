@@ -18,8 +18,8 @@ import torch
 
 from torch.nn import functional
 
-from . import api, append, cache_rows, invariance, merging, native, packed, refusals
-from . import serving, values, watch
+from . import api, append, cache_rows, invariance, max_logit, merging, native, packed
+from . import refusals, serving, values, watch
 from .errors import ArgumentError, UnsupportedError
 from .launch import keep
 from .qv import is_operand, join
@@ -33,15 +33,17 @@ def flash_attn_func(
     q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
     window_size: Window = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
     num_splits: int = 1, pack_gqa: bool | None = None, deterministic: bool = False,
-    sm_margin: int = 0, return_attn_probs: bool = False,
+    sm_margin: int = 0, return_attn_probs: bool = False, *,
+    return_max_logit: bool | str = False,
 ) -> Any:  # fmt: skip
     """q (batch, queries, heads, d), k and v (batch, keys, key heads, d or dv): out,
     or (out, softmax_lse) with `return_attn_probs`. With qv (batch, queries, heads, dv)
-    scores are q k^T + qv v^T (fa3.qv)."""
+    scores are q k^T + qv v^T (fa3.qv). return_max_logit as fa3.attention has it, one
+    result more behind the others."""
     q, k = _joined(q, qv, k, v)
     return _attention(
         q, k, v, softmax_scale, causal, (q_descale, k_descale, v_descale), window_size,
-        attention_chunk, softcap, return_attn_probs, deterministic,
+        attention_chunk, softcap, return_attn_probs, deterministic, return_max_logit,
     )  # fmt: skip
 
 
@@ -83,17 +85,22 @@ def flash_attn_varlen_func(
     q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
     window_size: Window = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
     num_splits: int = 1, pack_gqa: bool | None = None, deterministic: bool = False,
-    sm_margin: int = 0, return_attn_probs: bool = False,
+    sm_margin: int = 0, return_attn_probs: bool = False, *,
+    return_max_logit: bool | str = False,
 ) -> Any:  # fmt: skip
     """q (queries of all sequences, heads, d), k and v likewise; cu_seqlens (sequences
     + 1,), int32, say where each begins, seqused (sequences,) how many rows of it
     count. out, or (out, softmax_lse (heads, queries)) with `return_attn_probs`. qv
-    (queries of all sequences, heads, dv) as flash_attn_func has it."""
+    (queries of all sequences, heads, dv) as flash_attn_func has it. return_max_logit:
+    True for the largest score of each head, float32 (heads,), over all sequences, "row"
+    for that of each query, (heads, queries), -inf in rows that are no query's."""
     key, given = None, (
         q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, None, None, None, None,
         None, None, None, None, None, q_descale, k_descale, v_descale, qv,
     )  # fmt: skip
-    if qv is None and not (torch.compiler.is_compiling() or watch.is_watched()):
+    if qv is None and return_max_logit is False and not (
+        torch.compiler.is_compiling() or watch.is_watched()
+    ):  # fmt: skip
         key = native.identify(
             _PACKED, *given, softmax_scale, causal, window_size, attention_chunk, softcap,
             num_splits, pack_gqa, return_attn_probs, max_seqlen_q, max_seqlen_k,
@@ -114,24 +121,29 @@ def flash_attn_varlen_func(
     max_q = values.whole("max_seqlen_q", max_seqlen_q)
     max_k = values.whole("max_seqlen_k", max_seqlen_k)
     splits = values.whole("num_splits", num_splits)
+    kind = max_logit.check(return_max_logit)
 
     def run(q: Any, k: Any, v: Any, named: dict[str, Any], grads: bool) -> Any:
         arrays = (cu_seqlens_q, cu_seqlens_k, max_q, max_k, seqused_q, seqused_k)
         if grads:
-            return packed.attention(q, k, v, *arrays, deterministic=deterministic, **named)
+            return packed.attention(
+                q, k, v, *arrays, deterministic=deterministic, max_logits=bool(kind),
+                **named,
+            )  # fmt: skip
         return serving.attention(
             q, k, v, cu_q=cu_seqlens_q, cu_k=cu_seqlens_k, max_q=max_q, max_k=max_k,
             used_q=seqused_q, used_k=seqused_k, splits=splits, pack_heads=pack_gqa,
             q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, qv=qv,
-            **named,
+            max_logits=bool(kind), **named,
         )  # fmt: skip
 
     named = _named(q, softmax_scale, causal, window_size, softcap, attention_chunk)
-    named["return_lse"] = values.flag("return_attn_probs", return_attn_probs)
+    wants_lse = values.flag("return_attn_probs", return_attn_probs)
+    named["return_lse"] = wants_lse or bool(kind)
     made = _with_head_dims(q, k, v, named, run)
     if key is not None:
         _learn(key, given, named, splits=splits, pack_heads=pack_gqa, max_q=max_q, max_k=max_k)
-    return made
+    return max_logit.choose(made, kind, wants_lse, 0) if kind else made
 
 
 def flash_attn_with_kvcache(
@@ -146,7 +158,7 @@ def flash_attn_with_kvcache(
     window_size: Window = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
     rotary_interleaved: bool = True, scheduler_metadata: Any = None,
     num_splits: int = 0, pack_gqa: bool | None = None, sm_margin: int = 0,
-    return_softmax_lse: bool = False,
+    return_softmax_lse: bool = False, *, return_max_logit: bool | str = False,
 ) -> Any:  # fmt: skip
     """q (batch, queries, heads, d), or (rows, heads, d) with cu_seqlens_q, on the
     first cache_seqlens keys of k_cache and v_cache: (batch, keys, key heads, d), of
@@ -161,13 +173,14 @@ def flash_attn_with_kvcache(
     positions, from cache_seqlens or rotary_seqlens on, interleaved or in halves.
     Without causal, window and chunk all queries are turned by the first position. qv
     (as q, of dv columns) is not turned; a cache of which v and k are columns next to
-    each other is read where it lies."""
+    each other is read where it lies. return_max_logit as flash_attn_varlen_func has it,
+    "row" as (batch, heads, queries) without cu_seqlens_q."""
     key, given = None, (
         q, k_cache, v_cache, cu_seqlens_q, None, None, cache_seqlens, cache_batch_idx,
         cache_leftpad, page_table, None, k, v, rotary_cos, rotary_sin, rotary_seqlens,
         q_descale, k_descale, v_descale, qv,
     )  # fmt: skip
-    if qv is None and cu_seqlens_k_new is None and not (
+    if qv is None and cu_seqlens_k_new is None and return_max_logit is False and not (
         torch.compiler.is_compiling() or watch.is_watched()
     ):  # fmt: skip
         key = native.identify(
@@ -222,7 +235,9 @@ def flash_attn_with_kvcache(
             q, k_cache = _joined(q, qv, k_cache, v_cache)
             qv = None
     splits = values.whole("num_splits", num_splits)
-    named["return_lse"] = values.flag("return_softmax_lse", return_softmax_lse)
+    kind = max_logit.check(return_max_logit)
+    wants_lse = values.flag("return_softmax_lse", return_softmax_lse)
+    named["return_lse"] = wants_lse
     made = serving.attention(
         q, k_cache, v_cache, cu_q=cu_seqlens_q, max_q=max_seqlen_q,
         used_k=cache_seqlens, batch_index=cache_batch_idx, leftpad=cache_leftpad,
@@ -230,14 +245,16 @@ def flash_attn_with_kvcache(
         v_descale=v_descale, splits=splits,
         pack_heads=pack_gqa, k_new=k, v_new=v,
         cu_new=cu_seqlens_k_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
-        rotary_interleaved=rotary_interleaved, rotary_at=rotary_seqlens, qv=qv, **named,
+        rotary_interleaved=rotary_interleaved, rotary_at=rotary_seqlens, qv=qv,
+        max_logits=bool(kind), **named,
     )  # fmt: skip
     if key is not None:
         _learn(
             key, given, named, splits=splits, pack_heads=pack_gqa, max_q=max_seqlen_q,
             max_k=None, rotary_interleaved=rotary_interleaved,
         )  # fmt: skip
-    return made
+    heads = 1 if cu_seqlens_q is None else 0
+    return max_logit.choose(made, kind, wants_lse, heads) if kind else made
 
 
 def flash_attn_combine(
@@ -335,7 +352,10 @@ def _named(
 def _attention(
     q: Any, k: Any, v: Any, scale: Any, causal: Any, descales: tuple[Any, Any, Any],
     window_size: Any, chunk: Any, softcap: Any, return_lse: Any, deterministic: bool,
+    return_max_logit: Any = False,
 ) -> Any:  # fmt: skip
+    kind = max_logit.check(return_max_logit)
+
     def run(q: Any, k: Any, v: Any, named: dict[str, Any], grads: bool) -> Any:
         chunk, mask_mod = serving.check_chunk(named.pop("chunk")), None
         if chunk:
@@ -347,12 +367,16 @@ def _attention(
         if deterministic and grads:
             from . import torch as door
 
-            return door.attention(q, k, v, backward="deterministic", **named)
+            return door.attention(q, k, v, backward="deterministic", max_logits=bool(kind), **named)
+        if kind:
+            named["return_max_logit"] = max_logit.PER_ROW
         return api.attention(q, k, v, **named)
 
     named = _named(q, scale, causal, window_size, softcap, chunk)
-    named["return_lse"] = values.flag("return_attn_probs", return_lse)
-    return _with_head_dims(q, k, v, named, run)
+    wants_lse = values.flag("return_attn_probs", return_lse)
+    named["return_lse"] = wants_lse or bool(kind)
+    made = _with_head_dims(q, k, v, named, run)
+    return max_logit.choose(made, kind, wants_lse, 1) if kind else made
 
 
 def _with_head_dims(
@@ -376,7 +400,7 @@ def _with_head_dims(
         named["scale"] = dims[0] ** -0.5
     made = run(*(_padded(one, step) for one in (q, k, v)), named, grads)
     if named["return_lse"]:
-        return made[0][..., : dims[1]], made[1]
+        return made[0][..., : dims[1]], *made[1:]
     return made[..., : dims[1]]
 
 

@@ -40,10 +40,9 @@ def flex_attention(
             "key",
             f"{key.shape[1]} heads, query has {query.shape[1]}; set enable_gqa=True",
         )
-    wants_lse = return_lse
+    wants_lse, wants_max = return_lse, False
     if return_aux is not None:
-        if getattr(return_aux, "max_scores", False):
-            raise UnsupportedError("flex_attention: return_aux with max_scores")
+        wants_max = bool(getattr(return_aux, "max_scores", False))
         wants_lse = bool(return_aux.lse)
     mask_mod = None
     how, options = flex_options.split(kernel_options)
@@ -62,18 +61,24 @@ def flex_attention(
         raise UnsupportedError(
             f"flex_attention: kernel_options {', '.join(dict(options))} with interpret"
         )
+    if options and wants_max:
+        raise UnsupportedError(
+            f"flex_attention: kernel_options {', '.join(dict(options))} with max_scores"
+        )
     if options:
         attend: Any = functools.partial(tuning.attention, options)
     else:
         attend = functools.partial(
-            api.attention, block_mask=block_mask, interpret=interpret
-        )
+            api.attention, block_mask=block_mask, interpret=interpret,
+            return_max_logit="row" if wants_max else False,
+        )  # fmt: skip
     made = attend(
         query, key, value, score_mod=score_mod, mask_mod=mask_mod, scale=scale,
         return_lse=wants_lse,
     )  # fmt: skip
     if return_aux is None:
         return made
-    o, lse = made if wants_lse else (made, None)
+    o, *more = made if wants_lse or wants_max else (made,)
+    largest = more.pop() if wants_max else None
     flex = sys.modules[type(return_aux).__module__]
-    return o, flex.AuxOutput(lse=lse, max_scores=None)
+    return o, flex.AuxOutput(lse=more.pop() if wants_lse else None, max_scores=largest)

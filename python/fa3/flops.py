@@ -105,8 +105,9 @@ def packed_backward(
 
 #: Formulas of operators; those of sequences look at tensors.
 _FORMULAS = {
-    "forward": forward, "inference": forward, "backward": backward, "serve": serve,
-    "append": serve, "packed": packed, "packed_backward": packed_backward,
+    "forward": forward, "inference": forward, "forward_max": forward,
+    "inference_max": forward, "backward": backward, "serve": serve, "append": serve,
+    "packed": packed, "packed_backward": packed_backward,
 }  # fmt: skip
 
 

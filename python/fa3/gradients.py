@@ -163,7 +163,8 @@ def compile_ahead(request: Request, program: Program) -> None:
         return
     same = program.backward == "deterministic" or is_deterministic()
     # As the backward describes it, which makes no lse.
-    key = BackwardSpec(dataclasses.replace(request.spec, lse=False)), same
+    plain = dataclasses.replace(request.spec, lse=False, max_logits=False)
+    key = BackwardSpec(plain), same
     if key in _kernels or key in _ahead:
         return
     # Both ask the driver, in this thread, which has a context.

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from . import api, blocks, forks, gradients, jax_sharding, values
+from . import api, blocks, forks, gradients, jax_sharding, max_logit, values
 from .checks import DIMS, check_scale
 from .errors import ArgumentError, UnsupportedError
 from .jax_ffi import CALL, Frame
@@ -60,6 +60,7 @@ def _forward(frame: Frame, interpret: bool) -> None:
     given = frame.operands(device)
     extras, made = given[3:], frame.results(device)
     lse = made[1] if len(made) > 1 else None
+    largest = made[2] if len(made) > 2 else False
     text, scale = frame.text("program"), frame.text("scale")
     views = [*given, *made]
     key = (text, scale, device, tuple((one.shape, one.type) for one in views))
@@ -68,20 +69,18 @@ def _forward(frame: Frame, interpret: bool) -> None:
         program = parse(text)
         request = program_request(
             *given[:3], extras, program, _scale(scale), program.traced(extras, ()),
-            return_lse=lse is not None, out=made[0], lse=lse,
+            return_lse=lse is not None, out=made[0], lse=lse, max_logits=largest,
         )  # fmt: skip
         if interpret:
             request.run()
             return
-        found = request.make_call(made[0], lse), request.scale_value
+        found = request.make_call(*made), request.scale_value
         # A kernel that is there until the better one is: the next call asks again.
         if request.is_final:
             keep(_plans, key, lambda: found)
     call, value = found
     with frame.scratch(call.workspace_size) as workspace:
-        call.launch_at(
-            [one.address for one in views], value, (), frame.stream(), workspace
-        )
+        call.launch_at([one.address for one in views], value, (), frame.stream(), workspace)
 
 
 def _backward(frame: Frame, interpret: bool) -> None:
@@ -162,24 +161,25 @@ def attention(
     sinks: Any = None,
     return_lse: bool = False,
     layout: str = "bhsd",
+    return_max_logit: bool | str = False,
     interpret: bool = False,
 ) -> Any:
     """fa3.attention of JAX arrays, float16 or bfloat16, under jit, vmap, grad and
     shard_map. `scale` is a number, not an array. score_mod and mask_mod are
     functions of jax.numpy on scalars, traced by their jaxpr; block_mask is a
     fa3.BlockMask of arrays, whose lists ascend. Gradients are those of q, k, v and
-    sinks, from o and lse, without a block_mask. `interpret` runs on the CPU backend,
-    for tests."""
+    sinks, from o and lse, without a block_mask; largest logits (`return_max_logit`) have
+    none. `interpret` runs on the CPU backend, for tests."""
     views = []
     for name, value in (("q", q), ("k", k), ("v", v)):
         dtype = str(value.dtype)
         if dtype not in ("float16", "bfloat16"):
-            raise ArgumentError(
-                name, f"element type {dtype}, expected float16 or bfloat16"
-            )
+            raise ArgumentError(name, f"element type {dtype}, expected float16 or bfloat16")
         views.append(_abstract(value))
     causal = values.flag("causal", causal)
-    return_lse = values.flag("return_lse", return_lse)
+    wants_lse = values.flag("return_lse", return_lse)
+    kind = max_logit.check(return_max_logit)
+    return_lse = wants_lse or bool(kind)
     if scale is not None and not isinstance(scale, (int, float)):
         raise ArgumentError("scale", f"{type(scale).__name__}, expected a number")
     traced = lists = None
@@ -220,11 +220,18 @@ def attention(
     text = functools.partial(
         to_text, causal, window, softcap, None, layout=layout, extras=",".join(more),
         mods=mods_text(traced), interpret=interpret, block_size=size,
+        max_logits=bool(kind),
     )  # fmt: skip
     call = _Static(text(lse=return_lse), text(lse=True), text(lse=True, grads="dlse"),
                    str(scale), return_lse, interpret, tuple(more))  # fmt: skip
-    o, lse = _differentiable(q, k, v, arrays, call)
-    return (o, lse) if return_lse else o
+    o, lse, rows = _differentiable(q, k, v, arrays, call)
+    made = (o, lse) if wants_lse else (o,)
+    if kind:
+        rows = jax.lax.stop_gradient(rows)
+        if kind == max_logit.PER_HEAD:
+            rows = rows.max((0, 2), initial=-jnp.inf)
+        made = (*made, rows)
+    return made if len(made) > 1 else o
 
 
 def _abstract(value: Any) -> View:
@@ -260,6 +267,7 @@ def _call_directly(
         if named.return_lse:
             rows = tuple(q.shape[d] for d in DIMS[named.layout])
             made.append(jax.ShapeDtypeStruct(rows, jnp.float32))
+            made += made[1:] if named.max_logits else []
     return jax.ffi.ffi_call(_register(execute, call.interpret), tuple(made))(
         *operands, program=program, scale=call.scale
     )
@@ -268,7 +276,13 @@ def _call_directly(
 @functools.partial(jax.custom_vjp, nondiff_argnums=(4,))
 def _differentiable(q: Any, k: Any, v: Any, arrays: Any, call: _Static) -> Any:
     made = _call_forward(q, k, v, arrays, call, call.program, call.return_lse)
-    return made[0], made[1] if call.return_lse else None
+    return _results(made, call)
+
+
+def _results(made: Any, call: _Static) -> Any:
+    """o, and lse and the largest scores of queries or None."""
+    lse = made[1] if call.return_lse else None
+    return made[0], lse, made[2] if len(made) > 2 else None
 
 
 def _call_forward(
@@ -303,9 +317,7 @@ def _call(
                 one = one.reshape(size * one.shape[1], *one.shape[2:])
             folded.append(one)
         made = run(*folded)
-        made = tuple(
-            one.reshape(size, one.shape[0] // size, *one.shape[1:]) for one in made
-        )
+        made = tuple(one.reshape(size, one.shape[0] // size, *one.shape[1:]) for one in made)
         return made, tuple(True for _ in made)
 
     return run(*operands)
@@ -318,21 +330,20 @@ def _rule_forward(q: Any, k: Any, v: Any, arrays: Any, call: _Static) -> Any:
         name = call.extras[number] if number < len(call.extras) else ""
         if one.perturbed and name != "sinks":
             raise UnsupportedError(
-                f"gradients of fa3.jax.attention: '{name or 'an array of a mod'}' "
-                "requires one"
+                f"gradients of fa3.jax.attention: '{name or 'an array of a mod'}' requires one"
             )
     q, k, v = q.value, k.value, v.value
     check_scale(_scale(call.scale), q.shape[3], gradients=True)
     given = tuple(one.value for one in arrays)
-    o, lse = _call_forward(q, k, v, given, call, call.with_lse, True)
-    return (o, lse if call.return_lse else None), (q, k, v, given, o, lse)
+    made = _call_forward(q, k, v, given, call, call.with_lse, True)
+    return _results(made, call), (q, k, v, given, *made[:2])
 
 
 def _rule_backward(call: _Static, kept: Any, cotangents: Any) -> Any:
     q, k, v, arrays, o, lse = kept
+    # The last one is that of the largest scores, whose gradient is stopped.
     do, dlse = (
-        None if one is None or isinstance(one, SymbolicZero) else one
-        for one in cotangents
+        None if one is None or isinstance(one, SymbolicZero) else one for one in cotangents[:2]
     )
     do = jnp.zeros_like(o) if do is None else do
     rows = (do, q, k, v, o, lse, *(() if dlse is None else (dlse,)))
@@ -352,9 +363,7 @@ def _rule_backward(call: _Static, kept: Any, cotangents: Any) -> Any:
     return dq, dk, dv, tuple(grads)
 
 
-def _of_sinks(
-    sinks: Any, do: Any, dlse: Any, o: Any, lse: Any, call: _Static
-) -> Any:
+def _of_sinks(sinks: Any, do: Any, dlse: Any, o: Any, lse: Any, call: _Static) -> Any:
     """A sink is a score without a value."""
     delta = (do.astype(jnp.float32) * o.astype(jnp.float32)).sum(-1)
     if parse(call.program).layout == "bshd":

@@ -17,9 +17,9 @@ from . import blocks
 from .program import Program
 
 # Of older versions XLA gathers all operands, too.
-_HAS_RULES = "need_replication_factors" in inspect.signature(
-    custom_partitioning.def_partition
-).parameters
+_HAS_RULES = (
+    "need_replication_factors" in inspect.signature(custom_partitioning.def_partition).parameters
+)
 
 
 def partitioned(
@@ -91,6 +91,7 @@ def _rule(
     if rows == 3:
         given = [of_q, of_k, of_v]
         made = [of_o, of_lse] if program.return_lse else [of_o]
+        made += [of_lse] if program.max_logits else []
     else:
         given = [of_o, of_q, of_k, of_v, of_o, of_lse, *[of_lse] * (rows - 6)]
         made = [of_q, of_k, of_v]

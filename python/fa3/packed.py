@@ -28,8 +28,9 @@ def attention(
     cu_k: torch.Tensor, max_q: int, max_k: int, used_q: Any, used_k: Any, *,
     causal: bool, window: Any, softcap: float, chunk: int, scale: float | None,
     return_lse: bool, interpret: bool = False, deterministic: bool = False,
+    max_logits: bool = False,
 ) -> Any:  # fmt: skip
-    """serving.attention with gradients of q, k and v."""
+    """serving.attention with gradients of q, k and v, through o and lse."""
     compiling = torch.compiler.is_compiling()
     if compiling or watch.is_recorded() and not watch.transforms():
         from . import dynamo, operators
@@ -37,11 +38,17 @@ def attention(
         if not compiling:
             watch.check_tangents(_WHAT, q, k, v)
             flops.count()
-        door = dynamo.run_packed if compiling and watch.is_derived() else operators.attention
+        more = {"max_logits": True} if max_logits else {}
+        if more and not compiling:
+            raise UnsupportedError("max_logits of a call that is recorded")
+        door = operators.attention
+        if compiling and (more or watch.is_derived()):
+            door = dynamo.run_packed
         return door(
             q, k, v, cu_q, cu_k, max_q, max_k, used_q, used_k, causal=causal,
             window=window, softcap=softcap, chunk=chunk, scale=scale,
             return_lse=return_lse, interpret=interpret, deterministic=deterministic,
+            **more,
         )  # fmt: skip
     from . import torch as door
 
@@ -54,17 +61,23 @@ def attention(
     same = deterministic or gradients.is_deterministic()
     window = tuple(window) if window else None
     columns = q.shape[-1]
-    key = max_q, max_k, causal, window, softcap, chunk, scale, interpret, same, columns
+    key = (
+        max_q, max_k, causal, window, softcap, chunk, scale, interpret, same, columns,
+        max_logits,
+    )  # fmt: skip
     call = _calls.get(key) or keep(_calls, key, lambda: _Call(
         max_q, max_k, {
             "causal": causal, "window": window, "softcap": softcap, "chunk": chunk,
             "scale": scale, "interpret": interpret,
-        }, same, {}, _numbers(scale, columns, max_q),
+        }, same, {}, _numbers(scale, columns, max_q), max_logits,
     ))  # fmt: skip
     watch.check_tangents(_WHAT, q, k, v)
-    node = _Attention if watch.is_watched() else _Node
-    o, lse = node.apply(q, k, v, cu_q, cu_k, used_q, used_k, call)
-    return (o, lse) if return_lse else o
+    if max_logits and watch.transforms():
+        raise UnsupportedError("max_logits under a transform of torch.func")
+    # Nodes in C have two results.
+    node = _Attention if max_logits or watch.is_watched() else _Node
+    made = node.apply(q, k, v, cu_q, cu_k, used_q, used_k, call)
+    return made if return_lse or max_logits else made[0]
 
 
 _WHAT = "packed sequences"
@@ -81,6 +94,7 @@ class _Call:
     #: As nodes.Asked has them; behind tensors are the scale and max_q.
     known: dict[Any, Any]
     behind: tuple[float, int] | None
+    max_logits: bool = False
 
 
 def _numbers(scale: Any, columns: int, max_q: int) -> tuple[float, int] | None:
@@ -98,20 +112,22 @@ class _Attention(torch.autograd.Function):
     ) -> Any:
         return serving.attention(
             q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=call.max_q, max_k=call.max_k,
-            used_q=used_q, used_k=used_k, return_lse=True, **call.named,
+            used_q=used_q, used_k=used_k, return_lse=True, max_logits=call.max_logits,
+            **call.named,
         )  # fmt: skip
 
     @staticmethod
     @watch.by_hand
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         *given, call = inputs
-        ctx.save_for_backward(*given, *output)
+        ctx.save_for_backward(*given, *output[:2])
+        ctx.mark_non_differentiable(*output[2:])
         ctx.call = call
         ctx.set_materialize_grads(False)
 
     @staticmethod
     @watch.by_hand
-    def backward(ctx: Any, do: Any, dlse: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, do: Any, dlse: Any, *_of_largest: Any) -> Any:  # type: ignore[override]
         if do is None and dlse is None:
             return (None,) * 8
         *_, o, _lse = ctx.saved_tensors

@@ -44,6 +44,7 @@ class Program:
     uses: tuple[tuple[str | None, ...], ...] = ()
     names: tuple[str, ...] = ()
     dropout: float = 0.0
+    max_logits: bool = False
 
     @property
     def has_mods(self) -> bool:
@@ -87,6 +88,7 @@ def to_text(
     extras: str = "", mods: str = "", backward: str | None = None,
     interpret: Any = False, top_left: bool = False, grads: str = "",
     block_size: tuple[int, int] | None = None, dropout: float = 0.0,
+    max_logits: bool = False,
 ) -> str:  # fmt: skip
     """A Program as text. Simple enough for Dynamo to follow: `extras` and `grads`
     are names with commas between, `mods` what mods_text gives."""
@@ -97,7 +99,8 @@ def to_text(
         f"causal={bool(causal)} left={left} right={right} softcap={float(softcap)} "
         f"out={out} lse={bool(lse)} layout={layout} top_left={bool(top_left)} "
         f"interpret={interpret} backward={backward} grads={grads} extras={extras} "
-        f"blocks={blocks} dropout={float(dropout)} mods={mods}"
+        f"blocks={blocks} dropout={float(dropout)} max_logits={bool(max_logits)} "
+        f"mods={mods}"
     )
 
 
@@ -142,6 +145,8 @@ def parse(text: str) -> Program:
     )
     if named["dropout"] != "0.0":
         made = dataclasses.replace(made, dropout=float(named["dropout"]))
+    if named["max_logits"] == "True":
+        made = dataclasses.replace(made, max_logits=True)
     if named["blocks"] != "None":
         queries, keys = map(int, named["blocks"].split(","))
         made = dataclasses.replace(made, block_size=(queries, keys))

@@ -51,7 +51,7 @@ class Request:
         block_index: Any = None, full_count: Any = None, full_index: Any = None,
         block_size: tuple[int, int] | None = None, options: Any = (),
         dropout_p: Any = 0.0, rng_state: Any = None, epilogue: Any = None,
-        keeps_plain: bool = False,
+        keeps_plain: bool = False, max_logits: Any = False,
     ) -> None:  # fmt: skip
         # Negative views are copied; what depends on their memory has no key.
         given = {"q": q, "k": k, "v": v}
@@ -59,6 +59,10 @@ class Request:
         self.views = {name: tensors.view(name, x) for name, x in self.values.items()}
         self.causal, self.window, self.softcap = causal, window, softcap
         self.out_dtype, self.return_lse = out_dtype, bool(return_lse)
+        #: The largest score of every query is a third result, behind lse, which is
+        #: there, too: whether, or where it is written.
+        self.max_logits = max_logits
+        self.return_lse = self.return_lse or max_logits is not False
         self.layout, self.top_left = check_layout(layout), bool(top_left)
         self.out, self.lse, self.interpret = out, lse, interpret
         copied = any(self.values[name] is not one for name, one in given.items())
@@ -91,23 +95,22 @@ class Request:
 
     def run(self) -> Any:
         self._check_gradients()
-        o, lse = self._outputs()
+        made = self._outputs()
         if not (self.out is self.lse is None):
             outputs.check({"out": self.out, "lse": self.lse}, self.values)
             outputs.mark(self.out, self.lse)
         if self.interpret:
-            self._interpret(o, lse)
-            return self._made(o, lse)
+            self._interpret(made)
+            return self._made(made)
         if self.device == CPU:
             raise ArgumentError(
                 "q", "device is cpu, expected CUDA (interpret=True runs on the CPU)"
             )
         with device_guard(self.values["q"], self.device):
-            call = self.make_call(o, lse)
+            call = self.make_call(*made)
             if tensors.is_torch(self.values["q"]):
                 inputs = [self.values[n] for n in call.names]
-                call.launch([*inputs, *self._given(o, lse)], self.scale_value,
-                            self.scalars)  # fmt: skip
+                call.launch([*inputs, *made], self.scale_value, self.scalars)
                 # A kernel that is there until the better one is has no plan.
                 if self.key is not None and self.is_final:
                     if len(plans) >= _MAX_PLANS:
@@ -115,16 +118,13 @@ class Request:
                     plans[self.key] = call
             else:
                 views = [tensors.view(n, self.values[n]) for n in call.names]
-                views += [tensors.view("out", o)]
-                views += [tensors.view("lse", lse)] if self.return_lse else []
-                if self.keeps_plain:
-                    views.append(tensors.view("o_plain", self.plain))
+                views += [tensors.view("out", one) for one in made]
                 call.launch_at([one.address for one in views], self.scale_value, self.scalars, 0)
-        return self._made(o, lse)
+        return self._made(made)
 
-    def _made(self, o: Any, lse: Any) -> Any:
-        made = self._given(o, lse)
-        return tuple(made) if len(made) > 1 else o
+    @staticmethod
+    def _made(made: Sequence[Any]) -> Any:
+        return tuple(made) if len(made) > 1 else made[0]
 
     def _check_gradients(self) -> None:
         torch = sys.modules.get("torch")
@@ -136,10 +136,6 @@ class Request:
                     f"gradients: '{name}' requires some, and there are none with given "
                     "outputs or DLPack; use torch.no_grad()"
                 )
-
-    def _given(self, o: Any, lse: Any) -> list[Any]:
-        made = [o, lse] if self.return_lse else [o]
-        return [*made, self.plain] if self.keeps_plain else made
 
     def _check_shapes(self) -> None:
         q, k, v = (self.views[name] for name in "qkv")
@@ -329,10 +325,11 @@ class Request:
             check_window(self.window), check_softcap(self.softcap), self.return_lse,
             Auxiliary(bias.type, 4) if bias else None, "alibi" in self.views,
             "sinks" in self.views, self.top_left, self.regions, self.blocks,
-            self.dropout, self.keeps_plain,
+            self.dropout, self.keeps_plain, self.max_logits is not False,
         )  # fmt: skip
 
-    def _outputs(self) -> tuple[Any, Any]:
+    def _outputs(self) -> list[Any]:
+        """The tensors that are written, in the order of the kernel."""
         b, h, s = DIMS[self.layout]
         shape = list(self.views["q"].shape)
         shape[3] = self.head_dim_v
@@ -342,18 +339,30 @@ class Request:
             o = tensors.allocate(self.values["q"], self.spec.out_type, tuple(shape), strides)
         else:
             self._check_output("out", o, tuple(shape), self.spec.out_type)
+        made = [o]
+        rows = (self.batch, self.heads, self.queries)
+
+        def of_rows() -> Any:
+            return tensors.allocate(self.values["q"], "f32", rows, tensors.contiguous(rows))
+
         if self.return_lse:
-            rows = (self.batch, self.heads, self.queries)
             if lse is None:
-                lse = tensors.allocate(self.values["q"], "f32", rows, tensors.contiguous(rows))
+                lse = of_rows()
             else:
                 self._check_output("lse", lse, rows, "f32")
+            made.append(lse)
         elif lse is not None:
             raise ArgumentError("lse", "is given, but return_lse is False")
         if self.keeps_plain:
             strides = tensors.dense_like(tuple(shape), self.views["q"].strides)
             self.plain = tensors.allocate(self.values["q"], self.spec.q_type, tuple(shape), strides)
-        return o, lse
+            made.append(self.plain)
+        if self.max_logits is True:
+            made.append(of_rows())
+        elif self.max_logits is not False:
+            self._check_output("max_logits", self.max_logits, rows, "f32")
+            made.append(self.max_logits)
+        return made
 
     def _check_output(self, name: str, value: Any, shape: Any, type: str) -> None:
         one = tensors.view(name, value)
@@ -365,13 +374,12 @@ class Request:
             raise ArgumentError(name, "is not on the device of q")
         tensors.check_dense(name, one)
 
-    def _kernel_values(self, o: Any, lse: Any) -> list[Any]:
+    def _kernel_values(self, o: Any, *of_rows: Any) -> list[Any]:
         values = [self.kernel_value(name) for name in self.spec.inputs]
         values.append(self.in_order(tensors.view("out", o)))
-        if self.return_lse:
-            values.append(tensors.view("lse", lse).array())
-        if self.keeps_plain:
-            values.append(self.in_order(tensors.view("o_plain", self.plain)))
+        for one in of_rows:
+            view = tensors.view("lse", one)
+            values.append(self.in_order(view) if one is self.plain else view.array())
         return values
 
     def kernel_value(self, name: str) -> Any:
@@ -393,17 +401,17 @@ class Request:
             [one.shape[d] for d in order], [one.strides[d] for d in order],
         )  # fmt: skip
 
-    def _interpret(self, o: Any, lse: Any) -> None:
+    def _interpret(self, made: Sequence[Any]) -> None:
         if self.device != CPU:
             raise ArgumentError("interpret", "is for tensors in host memory")
-        values = self._kernel_values(o, lse)
+        values = self._kernel_values(*made)
         run_on_host(self.spec.to_mlir(), values, CompileOptions(), self.interpret)
 
-    def make_call(self, o: Any, lse: Any) -> "Call":
+    def make_call(self, *made: Any) -> "Call":
         kernel, self.is_final = find(self.spec, self.traced, self.options)
         kernel.program(self.device)  # whose errors are not those of arguments
         try:
-            return Call(self, kernel, self._kernel_values(o, lse), o, lse)
+            return Call(self, kernel, self._kernel_values(*made), made)
         except runtime.Error as error:
             if error.code in ("argument", "requirement"):
                 raise ArgumentError("", str(error)) from error
@@ -488,6 +496,7 @@ def run_program(
     request = program_request(
         q, k, v, extras, program, scale, traced, out=out, lse=lse,
         return_lse=program.return_lse, key=None if program.interpret else key,
+        max_logits=program.max_logits,
     )  # fmt: skip
     if ahead is not None:
         ahead(request, program)

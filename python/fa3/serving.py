@@ -6,7 +6,7 @@ Lengths, starts and tables are arrays that only the GPU reads."""
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Sequence
 
 import torch
 
@@ -16,7 +16,7 @@ from .compiler import parse_options, run_on_host
 from .driver import Kernel
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from .kernels import compile_traced
-from .launch import Launcher, keep, makers
+from .launch import Launcher, Maker, keep, makers
 from .serving_spec import ServingSpec
 from .spec import FLOATS_8, Regions, Spec
 from .tensors import CPU
@@ -57,9 +57,10 @@ def attention(
     rotary_interleaved: bool = False, rotary_at: torch.Tensor | None = None,
     cu_new: torch.Tensor | None = None, qv: torch.Tensor | None = None,
     batch_invariant: bool | int | None = None, score_mod: Any = None, mask_mod: Any = None,
-    epilogue: Any = None, interpret: bool | str = False,
+    epilogue: Any = None, max_logits: bool = False, interpret: bool | str = False,
 ) -> Any:  # fmt: skip
-    """o, or (o, lse) with `return_lse`.
+    """o, or (o, lse) with `return_lse`, or o, lse and the largest score of every query
+    with `max_logits`: as lse, -inf in rows that are no query's.
 
     q is (batch, queries, heads, d) and lse (batch, heads, queries); with cu_q,
     starts of sequences that lie one behind the other, q is (rows, heads, d) and lse
@@ -108,7 +109,7 @@ def attention(
 
         more = {
             "batch_invariant": batch_invariant, "score_mod": score_mod,
-            "mask_mod": mask_mod, "epilogue": epilogue,
+            "mask_mod": mask_mod, "epilogue": epilogue, "max_logits": max_logits or None,
         }  # fmt: skip
         more = {name: one for name, one in more.items() if one is not None}
         eagerly = compiling and bool(out is not None or more or watch.is_derived())
@@ -127,6 +128,7 @@ def attention(
             interpret=interpret,
             **more,
         )  # fmt: skip
+    return_lse = return_lse or max_logits
     part = invariance.part_keys(batch_invariant)
     traced = serving_mods.trace(score_mod, mask_mod, epilogue)
     turns = rotary_cos is not None
@@ -156,7 +158,7 @@ def attention(
             window = tuple(window)
         key = (
             form, causal, window, softcap, chunk, splits, pack_heads, max_q, max_k,
-            return_lse, rotary_interleaved, part, serving_mods.form(traced),
+            return_lse, max_logits, rotary_interleaved, part, serving_mods.form(traced),
             None if out is None else native.form(out),
         )  # fmt: skip
         if traced is not None:
@@ -182,7 +184,7 @@ def attention(
         *call.types, "bf16" if call.types[0] in FLOATS_8 else call.types[0],
         call.head_dim, call.head_dim_v, bool(causal), checks.check_window(window),
         checks.check_softcap(softcap), bool(return_lse), sinks=sinks is not None,
-        regions=traced.regions if traced else Regions(),
+        regions=traced.regions if traced else Regions(), max_logits=max_logits,
     )  # fmt: skip
     may_pack = call.may_pack and not serving_mods.reads_by_row(traced)
     if pack_heads and call.may_pack and not may_pack:
@@ -218,14 +220,14 @@ def attention(
         outputs.check({"k_cache": k}, {})
         outputs.check({"v_cache": v}, {})
         outputs.mark(k, v)
-    o, lse = call.outputs(spec, out)
+    made = call.outputs(spec, out)
     columns = call.head_dim + (0 if qv is None else call.head_dim_v)
     scale = checks.check_scale(scale, columns)
     values = [
         {"scale": scale, "max_q": max_q, "splits": parts}.get(name, call.given.get(name))
         for name in serving.inputs
     ]
-    values += [o, lse] if return_lse else [o]
+    values += made
     if interpret:
         run_on_host(
             serving.to_mlir(), call.described(serving, values),
@@ -246,14 +248,24 @@ def attention(
             with torch.cuda.device(call.device):
                 launcher = keep(_plans, plan, lambda: Launcher(
                     _kernels[serving], call.device, call.described(serving, values), (),
-                    makers(o, lse), q.device,
+                    _makers(spec, made), q.device,
                 ))  # fmt: skip
         launcher.run(*values)
         if key is not None:
             keep(ready, key, lambda: _Ready(
                 launcher, serving.inputs, values[: len(serving.inputs)], given, columns,
             ))  # fmt: skip
-    return (o, lse) if return_lse else o
+    return tuple(made) if return_lse else made[0]
+
+
+def _makers(spec: Spec, made: Sequence[Any]) -> tuple[Maker, ...]:
+    """What makes the results of later calls: `made` are those of one."""
+    first = makers(*made[:2])
+    if not spec.max_logits:
+        return first
+    # Who reduces them must not see what was there in rows that are no query's.
+    _, (shape,), named = first[1]
+    return *first, (torch.full, (shape, float("-inf")), named)
 
 
 def known(
@@ -264,7 +276,8 @@ def known(
     """A call of these tensors, in the order of NAMES, that was made before."""
     return ready.get((
         native.form(*given), causal, window, softcap, chunk, splits, pack_heads, max_q,
-        max_k, return_lse, rotary_interleaved, invariance.part_keys(None), None, None,
+        max_k, return_lse, False, rotary_interleaved, invariance.part_keys(None), None,
+        None,
     ))  # fmt: skip
 
 
@@ -599,7 +612,8 @@ class _Call:
             return self.arrays["page_table"].shape[1] * self.page
         return (max_k or 0) if "cu_k" in self.arrays else self.given["k"].shape[1]
 
-    def outputs(self, spec: Spec, out: Any) -> tuple[Any, Any]:
+    def outputs(self, spec: Spec, out: Any) -> list[Any]:
+        """What a kernel writes, in its order."""
         q = self.given["q"]
         shape = (*q.shape[:-1], self.head_dim_v)
         dtype = tensors.torch_type(spec.out_type)
@@ -609,16 +623,22 @@ class _Call:
             raise ArgumentError(
                 "out", f"{out.dtype} of shape {tuple(out.shape)}, expected {dtype} {shape}"
             )
-        zeroes = _zeroes_unused_rows and ("cu_q" in self.arrays or "used_q" in self.arrays)
+        has_unused_rows = "cu_q" in self.arrays or "used_q" in self.arrays
+        zeroes = _zeroes_unused_rows and has_unused_rows
         if zeroes:
             out.zero_()
         if not spec.lse:
-            return out, None
+            return [out]
         rows = (self.heads, q.shape[0]) if q.dim() == 3 else (
             q.shape[0], self.heads, q.shape[1]
         )  # fmt: skip
-        lse = q.new_empty(rows, dtype=torch.float32)
-        return out, lse.fill_(float("-inf")) if zeroes else lse
+        made = [out, q.new_empty(rows, dtype=torch.float32)]
+        if zeroes:
+            made[1].fill_(float("-inf"))
+        if spec.max_logits:
+            # Who reduces them must not see what was there.
+            made.append(q.new_full(rows, float("-inf"), dtype=torch.float32))
+        return made
 
     def described(self, serving: ServingSpec, values: list[Any]) -> list[Any]:
         """The arguments as arrays and (type, number)."""

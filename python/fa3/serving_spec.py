@@ -178,6 +178,7 @@ class ServingSpec:
             "v": f"tensor<{rows_k}{key_heads}x{spec.head_dim_v}x{spec.v_type}>",
             "o": f"tensor<{rows_q}{heads}x{spec.head_dim_v}x{spec.out_type}>",
             "lse": f"tensor<{'' if packed_q else '?x'}{heads}x?xf32>",
+            "max_logits": f"tensor<{'' if packed_q else '?x'}{heads}x?xf32>",
             "scale": "f32", "max_q": "i32", "splits": "i32",
             "sinks": f"tensor<{heads}xf32>", "page_table": "tensor<?x?xi32>",
         }  # fmt: skip
@@ -240,6 +241,8 @@ class ServingSpec:
         if self.group:
             lines.append(f"    group {self.group}")
         lines.append("    layout bshd")
+        if spec.max_logits:
+            lines.append("    max_logits")
         mods = self._mods()
         if mods:
             lines.append(f"    mods [{', '.join(mods)}]")

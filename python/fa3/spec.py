@@ -109,6 +109,8 @@ class Spec:
     dropout: float = 0.0
     #: Whether o without its epilogue is a further output, which gradients need.
     plain: bool = False
+    #: The largest score of every query is a result, too, behind lse.
+    max_logits: bool = False
 
     @property
     def has_scales(self) -> bool:
@@ -135,9 +137,10 @@ class Spec:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        if self.plain:
-            return ("o", "lse", "o_plain")
-        return ("o", "lse") if self.lse else ("o",)
+        return (
+            "o", *(("lse",) if self.lse else ()), *(("o_plain",) if self.plain else ()),
+            *(("max_logits",) if self.max_logits else ()),
+        )  # fmt: skip
 
     def to_mlir(self) -> str:
         """The module that is compiled."""
@@ -154,6 +157,8 @@ class Spec:
             lines.append(f"    sinks(%sinks : {types['sinks']})")
         if self.plain:
             lines.append("    plain")
+        if self.max_logits:
+            lines.append("    max_logits")
         lines += self._mods_clause()
         made = ", ".join(types[name] for name in self.outputs)
         lines.append(f"    : ({types['q']}, {types['k']}, {types['v']}) -> ({made})")
@@ -167,8 +172,9 @@ class Spec:
             "k": self._tensor(self.head_dim, self.k_type),
             "v": self._tensor(self.head_dim_v, self.v_type),
             "o": self._tensor(self.head_dim_v, self.out_type),
+            "lse": "tensor<?x?x?xf32>", "max_logits": "tensor<?x?x?xf32>",
             "o_plain": self._tensor(self.head_dim_v, self.q_type),
-            "lse": "tensor<?x?x?xf32>", "scale": "f32", "alibi": "tensor<?xf32>",
+            "scale": "f32", "alibi": "tensor<?xf32>",
             "sinks": "tensor<?xf32>", "rng_state": "tensor<2xi64>",
         }  # fmt: skip
         for name in ("q_descale", "k_descale", "v_descale"):

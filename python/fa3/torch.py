@@ -39,10 +39,14 @@ __all__ = [
 _library = torch.library.Library(NAME, "DEF")
 # What has no gradients is an operator of its own: a rule for them in Python costs as
 # much host time as the dispatch itself, also where nobody asks for gradients.
-for _name in ("forward", "inference"):
+# Those with _max have the largest score of every query as well.
+for _name, _made in (
+    ("forward", "Tensor, Tensor"), ("inference", "Tensor, Tensor"),
+    ("forward_max", "Tensor, Tensor, Tensor"), ("inference_max", "Tensor, Tensor, Tensor"),
+):  # fmt: skip
     _library.define(
         f"{_name}(Tensor q, Tensor k, Tensor v, Tensor[] extras, float[] numbers, "
-        "str program, float? scale) -> (Tensor, Tensor)",
+        f"str program, float? scale) -> ({_made})",
         tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides),
     )
 _library.define(
@@ -56,14 +60,14 @@ _library.define(
 def _forward(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
-) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+) -> tuple[torch.Tensor, ...]:  # fmt: skip
     return nodes.run(q, k, v, extras, numbers, program, scale)
 
 
 def _inference(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
-) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+) -> tuple[torch.Tensor, ...]:  # fmt: skip
     # What was recorded without gradients may run with tensors that require some.
     if torch.is_grad_enabled() and (
         q.requires_grad or k.requires_grad or v.requires_grad
@@ -78,7 +82,7 @@ def _inference(
 def _forward_fake(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, extras: Sequence[torch.Tensor],
     numbers: Sequence[float], program: str, scale: float | None,
-) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+) -> tuple[torch.Tensor, ...]:  # fmt: skip
     named = parse(program)
     shape = (*q.shape[:3], v.shape[3])
     dtype = getattr(torch, named.out_dtype) if named.out_dtype else q.dtype
@@ -91,7 +95,10 @@ def _forward_fake(
     if named.return_lse:
         b, h, s = checks.DIMS[named.layout]
         rows = (q.shape[b], q.shape[h], q.shape[s])
-    return o, q.new_empty(rows, dtype=torch.float32)
+    lse = q.new_empty(rows, dtype=torch.float32)
+    if not named.max_logits:
+        return o, lse
+    return o, lse, q.new_empty(rows, dtype=torch.float32)
 
 
 def _backward(
@@ -123,15 +130,18 @@ def _backward_fake(
 
 def _setup_context(ctx: Any, inputs: Any, output: Any) -> None:
     q, k, v, extras, numbers, program, scale = inputs
-    o, lse = output
+    o, lse, *largest = output
     ctx.save_for_backward(q, k, v, o, lse, *extras)
     ctx.set_materialize_grads(False)
     ctx.numbers, ctx.program, ctx.scale = numbers, program, scale
+    # The largest scores are for who looks on: they carry no gradient.
     if parse(program).backward not in OWN:
-        ctx.mark_non_differentiable(lse)
+        largest.append(lse)
+    if largest:
+        ctx.mark_non_differentiable(*largest)
 
 
-def _backward_rule(ctx: Any, do: Any, dlse: Any) -> Any:
+def _backward_rule(ctx: Any, do: Any, dlse: Any, *_of_largest: Any) -> Any:
     q, k, v, o, lse, *extras = ctx.saved_tensors
     # One for every argument, and for every tensor of a list; an empty list is one
     # of tensors.
@@ -221,18 +231,20 @@ def _backward_of_torch(
 
 
 for _key in ("CUDA", "CPU"):
-    _library.impl("forward", watch.kernel(_forward), _key)
-    _library.impl("inference", watch.kernel(_inference), _key)
+    for _end in ("", "_max"):
+        _library.impl(f"forward{_end}", watch.kernel(_forward), _key)
+        _library.impl(f"inference{_end}", watch.kernel(_inference), _key)
     _library.impl("backward", watch.kernel(_backward), _key)
 # register_fake asks inspect for this line, which then looks for the module of this file
 # among all that are loaded, 30 ms with torch. So inspect's cache says it at once.
 inspect.modulesbyfile.setdefault(__file__, __name__)
-torch.library.register_fake(f"{NAME}::forward", _forward_fake, lib=_library)
-torch.library.register_fake(f"{NAME}::inference", _forward_fake, lib=_library)
+for _end in ("", "_max"):
+    torch.library.register_fake(f"{NAME}::forward{_end}", _forward_fake, lib=_library)
+    torch.library.register_fake(f"{NAME}::inference{_end}", _forward_fake, lib=_library)
+    torch.library.register_autograd(
+        f"{NAME}::forward{_end}", _backward_rule, setup_context=_setup_context, lib=_library
+    )
 torch.library.register_fake(f"{NAME}::backward", _backward_fake, lib=_library)
-torch.library.register_autograd(
-    f"{NAME}::forward", _backward_rule, setup_context=_setup_context, lib=_library
-)
 torch.library.register_autograd(f"{NAME}::backward", _no_second_order, lib=_library)
 flops.register()
 if NAME == "fa3":  # not a second copy of the package
@@ -307,12 +319,14 @@ def attention(
     lists: Lists | None = None,
     dropout_p: float = 0.0,
     rng_state: torch.Tensor | None = None,
+    max_logits: bool = False,
 ) -> Any:
     """fa3.attention as an operator of torch, torch.ops.fa3.forward, or inference where
     there are no gradients: for torch.compile and for gradients, of q, k, v, sinks,
     bias, slopes and the tensors of mods, and through lse. `backward` as set_backward
     has it; `lists` of blocks, as fa3.blocks reads them, for_gradients where there are
-    some."""
+    some. With `max_logits` o, lse and the largest score of every query, which carries no
+    gradient, by torch.ops.fa3.forward_max or inference_max."""
     compiling = torch.compiler.is_compiling()
     if isinstance(scale, torch.Tensor):
         scale = number("scale", scale)
@@ -324,7 +338,7 @@ def attention(
             sinks=sinks, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
             out_dtype=out_dtype, return_lse=return_lse, layout=layout,
             interpret=interpret, backward=backward, lists=lists, dropout_p=dropout_p,
-            rng_state=rng_state,
+            rng_state=rng_state, max_logits=max_logits,
         )  # fmt: skip
     if dropout_p:
         rng_state = state_of(dropout_p, q, rng_state)
@@ -333,8 +347,12 @@ def attention(
         q, k, v, causal, window, softcap, scale, score_mod, mask_mod,
         (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks, rng_state),
         out_dtype, return_lse, layout, interpret, backward, lists, dropout_p=dropout_p,
+        max_logits=max_logits,
     )  # fmt: skip
     extras = tensors.beside(q, extras)
+    if max_logits:
+        operator = ops.forward_max if needs_grad else ops.inference_max
+        return operator(q, k, v, extras, numbers, program, scale)
     if needs_grad and not compiling and nodes.takes(q, k, v, *extras):
         asked = nodes.Asked(program, scale, tuple(numbers))
         o, lse = nodes.Dense.apply(q, k, v, asked, *extras)
@@ -368,7 +386,7 @@ def prepare(
     score_mod: Any, mask_mod: Any, given: Sequence[Any], out_dtype: Any, return_lse: Any,
     layout: Any, interpret: Any, backward: Any, lists: Any,
     requires_grad: Callable[[Any], bool] = lambda one: one.requires_grad,
-    dropout_p: float = 0.0,
+    dropout_p: float = 0.0, max_logits: bool = False,
 ) -> tuple[list[Any], list[float], str, bool]:  # fmt: skip
     """The extras, numbers and program of an operator, and whether it is the one with
     gradients."""
@@ -408,9 +426,10 @@ def prepare(
             checks.check_scale(scale, q.shape[3], gradients=True)
     # A backward needs lse.
     program = to_text(
-        causal, window, softcap, out_dtype, return_lse or needs_grad, layout, names,
-        mods, kind if needs_grad else None, interpret, False,
+        causal, window, softcap, out_dtype, return_lse or needs_grad or max_logits, layout,
+        names, mods, kind if needs_grad else None, interpret, False,
         _grads(given, tables, requires_grad) if needs_grad else "", size, dropout_p,
+        max_logits,
     )  # fmt: skip
     return [*extras, *tables], numbers, program, needs_grad
 

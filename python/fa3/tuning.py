@@ -191,10 +191,9 @@ class _Search:
         return [seconds for seconds, _ in made]
 
     def _run(self, one: Request, kernel: Kernel) -> tuple[float, list[Any]]:
-        o, lse = one._outputs()
-        results = one._given(o, lse)
+        results = one._outputs()
         with device_guard(one.values["q"], one.device):
-            call = Call(one, kernel, one._kernel_values(o, lse), o, lse)
+            call = Call(one, kernel, one._kernel_values(*results), results)
             given = [*(one.values[name] for name in call.names), *results]
 
             def launch() -> None:

@@ -26,8 +26,11 @@ def attention(
     out_dtype: Any = None, return_lse: Any = False, layout: Any = "bhsd", out: Any = None,
     lse: Any = None, interpret: Any = False, backward: Any = None, lists: Any = None,
     dropout_p: Any = 0.0, rng_state: Any = None, generator: Any = None,
+    max_logits: bool = False,
 ) -> Any:  # fmt: skip
     given = (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks)
+    if max_logits and watch.transforms():
+        raise UnsupportedError("return_max_logit under a transform of torch.func")
     if dropout_p:
         if watch.transforms():
             # A transform takes batches apart, by which weights are dropped.
@@ -40,15 +43,11 @@ def attention(
     with watch.unseen(), torch.set_grad_enabled(grad_mode):
         if block_mask is not None:
             if mask_mod is not None:
-                raise ArgumentError(
-                    "mask_mod", "is given beside block_mask, which has one"
-                )
+                raise ArgumentError("mask_mod", "is given beside block_mask, which has one")
             lists, mask_mod = blocks.read(
                 block_mask, *api.extents(q, k, layout), causal or window is not None
             )
-        grads = grad_mode and any(
-            watch.requires_grad(one) for one in (q, k, v, *given)
-        )
+        grads = grad_mode and any(watch.requires_grad(one) for one in (q, k, v, *given))
         traced = score_mod
         if not isinstance(traced, Traced):
             traced = None
@@ -65,17 +64,19 @@ def attention(
         watch.check_tangents("fa3.attention", *(traced.tensors if traced else ()))
         if grads and not (out is lse is None):
             raise UnsupportedError(
-                "gradients of fa3.attention: there are none with given outputs; use "
-                "torch.no_grad()"
+                "gradients of fa3.attention: there are none with given outputs; use torch.no_grad()"
             )
         extras, numbers, program, needs_grad = door.prepare(
             q, k, v, causal, window, softcap, scale, traced, None, given, out_dtype,
             return_lse, layout, interpret, backward, lists, watch.requires_grad,
-            dropout_p,
+            dropout_p, max_logits,
         )  # fmt: skip
     flops.count()
     extras = tensors.beside(q, extras)
-    if watch.transforms():
+    if max_logits:
+        operator = ops.forward_max if needs_grad else ops.inference_max
+        made = operator(q, k, v, extras, numbers, program, scale)
+    elif watch.transforms():
         asked = Asked(program, scale, tuple(numbers))
         made = Attention.apply(q, k, v, asked, *extras)
     elif needs_grad:
@@ -88,7 +89,5 @@ def attention(
                 raise ArgumentError("lse", "is given, but return_lse is False")
             watch.check_output(name, one, target)
             target.copy_(one)
-    made = tuple(
-        one if target is None else target for one, target in zip(made, (out, lse))
-    )
-    return made if return_lse else made[0]
+    made = tuple(one if target is None else target for one, target in zip(made, (out, lse, None)))
+    return made if return_lse or max_logits else made[0]

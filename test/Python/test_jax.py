@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """fa3.jax.attention on JAX's CPU backend, by the interpreter."""
 
+import functools
 import importlib.util
 import os
 import subprocess
@@ -108,9 +109,7 @@ class JaxTest(unittest.TestCase):
     def test_jit(self):
         @jax.jit
         def run(q, k, v):
-            o, lse = fa3.jax.attention(
-                q * 1, k, v, causal=True, return_lse=True, interpret=True
-            )
+            o, lse = fa3.jax.attention(q * 1, k, v, causal=True, return_lse=True, interpret=True)
             return o + 0, lse
 
         for _ in range(2):
@@ -118,6 +117,32 @@ class JaxTest(unittest.TestCase):
         expected, sums = self.reference(self.q, self.k, self.v, True)
         np.testing.assert_allclose(o, expected, atol=2e-3)
         np.testing.assert_allclose(lse, sums, atol=2e-3)
+
+    def test_max_logit(self):
+        def run(kind, q, k, v):
+            return fa3.jax.attention(q, k, v, causal=True, return_max_logit=kind, interpret=True)
+
+        k = jnp.repeat(self.k.astype(jnp.float32), 2, axis=1)
+        s = jnp.einsum("bhid,bhjd->bhij", self.q.astype(jnp.float32), k) / 4
+        i, j = jnp.arange(33)[:, None], jnp.arange(50)[None]
+        rows = jnp.where(j <= i + 17, s, -jnp.inf).max(-1)
+        given = self.q, self.k, self.v
+        _, made = jax.jit(functools.partial(run, "row"))(*given)
+        np.testing.assert_allclose(made, rows, rtol=1e-5, atol=1e-5)
+        _, made = run(True, *given)
+        np.testing.assert_allclose(made, rows.max((0, 2)), rtol=1e-5, atol=1e-5)
+        # Each of what is mapped has its own.
+        _, made = jax.vmap(functools.partial(run, True))(*(one[:, None] for one in given))
+        np.testing.assert_allclose(made, rows.max(2), rtol=1e-5, atol=1e-5)
+
+        def loss(weight, kind, *x):
+            made = run(kind, *x)
+            o, top = made if kind else (made, jnp.zeros(4))
+            return o.astype(jnp.float32).sum() + weight * top.sum()
+
+        plain = jax.grad(loss, (2, 3, 4))(0.0, False, *given)
+        for one, other in zip(jax.grad(loss, (2, 3, 4))(5.0, True, *given), plain):
+            np.testing.assert_array_equal(one, other)
 
     def test_mods(self):
         slopes = jnp.asarray([0.5, 0.25, 0.1, 0.05], jnp.float32)
@@ -141,7 +166,12 @@ class JaxTest(unittest.TestCase):
         ):  # fmt: skip
             run = jax.jit(
                 lambda q, k, v: fa3.jax.attention(
-                    q, k, v, score_mod=score, mask_mod=mask, interpret=True  # noqa: B023
+                    q,
+                    k,
+                    v,
+                    score_mod=score,
+                    mask_mod=mask,
+                    interpret=True,  # noqa: B023
                 )
             )
             o = run(self.q, self.k, self.v)
@@ -228,17 +258,11 @@ class JaxTest(unittest.TestCase):
         run = jax.vmap(lambda q, k, v: fa3.jax.attention(q, k, v, interpret=True))
         o = jax.jit(run)(q, k, v)
         for n in range(2):
-            np.testing.assert_allclose(
-                o[n], self.reference(q[n], k[n], v[n])[0], atol=2e-3
-            )
+            np.testing.assert_allclose(o[n], self.reference(q[n], k[n], v[n])[0], atol=2e-3)
         # One operand without the mapped dimension.
-        run = jax.vmap(
-            lambda q, k: fa3.jax.attention(q, k, k, interpret=True), in_axes=(0, None)
-        )
+        run = jax.vmap(lambda q, k: fa3.jax.attention(q, k, k, interpret=True), in_axes=(0, None))
         o = run(q, self.k)
-        np.testing.assert_allclose(
-            o[1], self.reference(q[1], self.k, self.k)[0], atol=2e-3
-        )
+        np.testing.assert_allclose(o[1], self.reference(q[1], self.k, self.k)[0], atol=2e-3)
 
     def test_layout(self):
         turned = [one.swapaxes(1, 2) for one in (self.q, self.k, self.v)]
@@ -295,6 +319,7 @@ class JaxTest(unittest.TestCase):
         for lse, given, causal in (
             (False, None, True), (True, None, False), (True, sinks, True)
         ):  # fmt: skip
+
             def loss(function, q, k, v, sinks):
                 o, sums = function(q, k, v, sinks, causal)  # noqa: B023
                 total = (o.astype(jnp.float32) * weights).sum()
@@ -339,9 +364,7 @@ class JaxTest(unittest.TestCase):
             for f in (ours, reference)
         )
         for one, wanted in zip(made, expected):
-            np.testing.assert_allclose(
-                np.float32(one), np.float32(wanted), atol=8e-3, rtol=8e-3
-            )
+            np.testing.assert_allclose(np.float32(one), np.float32(wanted), atol=8e-3, rtol=8e-3)
 
     def test_gradients_at_ties_are_those_of_jax(self):
         q = self.q.at[:, :, ::2].set(0)
@@ -365,9 +388,7 @@ class JaxTest(unittest.TestCase):
                 jax.grad(lambda q, f=f: (f(q, self.k, self.v, edit) * weights).sum())(q)
                 for f in (ours, reference)
             )
-            np.testing.assert_allclose(
-                np.float32(made), np.float32(wanted), atol=4e-3, rtol=4e-3
-            )
+            np.testing.assert_allclose(np.float32(made), np.float32(wanted), atol=4e-3, rtol=4e-3)
 
     def test_bias_and_slopes(self):
         bias = jnp.asarray(np.random.default_rng(2).normal(size=(1, 4, 33, 50)), jnp.float16)

@@ -21,13 +21,6 @@ using attention::ForwardOp;
 using attention::HostFunction;
 
 namespace {
-/// Results of an attention, or of its parts, in memory.
-struct Results {
-  Value o, lse;
-  /// o before it is edited, null for none.
-  Value plain;
-};
-
 /// Builds the kernels of one forward.
 class ForwardBuilder {
 public:
@@ -46,8 +39,8 @@ private:
   /// Creates a kernel that only returns and says which of its arguments
   /// `operands` are.
   std::pair<gpu::GPUFuncOp, KernelArguments>
-  createKernel(StringRef name, Value q, Value qv, Results results,
-               Results parts, KernelOperands &operands);
+  createKernel(StringRef name, Value q, Value qv, AttentionResults results,
+               AttentionResults parts, KernelOperands &operands);
   LogicalResult buildAttention(const ForwardPlan &plan,
                                KernelOperands &operands);
   void buildLaunch(gpu::GPUFuncOp kernel, const KernelArguments &arguments);
@@ -64,7 +57,7 @@ private:
   Value values;
   attention::Captures captures;
   /// Where parts of the keys go, null for none; and how many each has.
-  Results parts;
+  AttentionResults parts;
   int64_t partKeys = 0;
   /// An output in f32 that is edited by a kernel of its own, null for none.
   Value unedited;
@@ -93,18 +86,21 @@ void ForwardBuilder::view(const std::optional<GroupPacking> &packing,
 }
 
 std::pair<gpu::GPUFuncOp, KernelArguments>
-ForwardBuilder::createKernel(StringRef name, Value q, Value qv, Results results,
-                             Results parts, KernelOperands &operands) {
+ForwardBuilder::createKernel(StringRef name, Value q, Value qv,
+                             AttentionResults results, AttentionResults parts,
+                             KernelOperands &operands) {
   KernelArguments arguments;
   for (Value value : {q, host.k, values, qv})
     arguments.add(value);
   for (Value value : host.aux)
     arguments.add(value);
-  for (Value value : {results.o, results.lse, results.plain, host.scale})
+  for (Value value :
+       {results.o, results.lse, results.plain, results.maxLogits, host.scale})
     arguments.add(value);
   for (Value value : host.scales)
     arguments.add(value);
-  for (Value value : {host.maxQ, host.sinks, parts.o, parts.lse})
+  for (Value value :
+       {host.maxQ, host.sinks, parts.o, parts.lse, parts.maxLogits})
     arguments.add(value);
   for (auto [value, hostValue] : captures)
     arguments.add(hostValue);
@@ -122,6 +118,7 @@ ForwardBuilder::createKernel(StringRef name, Value q, Value qv, Results results,
   operands.o = inKernel(results.o);
   operands.lse = inKernel(results.lse);
   operands.plain = inKernel(results.plain);
+  operands.maxLogits = inKernel(results.maxLogits);
   operands.scale = inKernel(host.scale);
   operands.maxQ = inKernel(host.maxQ);
   operands.sinks = inKernel(host.sinks);
@@ -151,7 +148,7 @@ void ForwardBuilder::buildLaunch(gpu::GPUFuncOp kernel,
 LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
                                              KernelOperands &operands) {
   Value q = host.q, qv = host.qv;
-  Results results = {host.o, host.lse, host.plain};
+  AttentionResults results = {host.o, host.lse, host.plain, host.maxLogits};
   if (!forward.getEpilogue().empty() && !host.splits && !fitsOutput(forward)) {
     unedited = allocateUnedited();
     results.o = unedited;
@@ -159,15 +156,14 @@ LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
     operands.isUnedited = true;
   }
   operands.partKeys = partKeys;
-  view(operands.packing, {&q, &qv, &results.o, &results.lse, &results.plain},
-       0);
+  view(operands.packing, {&q, &qv}, 0);
+  view(operands.packing, results.list(), 0);
   limitSequences(host, attention::Sequence::query);
   captures = attention::collectCaptures(forward.getOperation(), host.values);
   if (host.splits) {
-    std::tie(parts.o, parts.lse) =
-        allocateParts(host, operands.packing, plan.tile.blockM, partKeys);
+    parts = allocateParts(host, operands.packing, plan.tile.blockM, partKeys);
     results = parts;
-    view(operands.packing, {&results.o, &results.lse}, 1);
+    view(operands.packing, results.list(), 1);
     operands.inParts = true;
   }
   auto [kernel, arguments] =
@@ -190,9 +186,10 @@ ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
       heads && !host.sinks)
     operands.packing = heads;
   Value q = host.q;
-  Results results = {host.o, host.lse, host.plain};
-  view(operands.packing, {&q, &results.o, &results.lse, &results.plain}, 0);
-  view(operands.packing, {&parts.o, &parts.lse}, 1);
+  AttentionResults results = {host.o, host.lse, host.plain, host.maxLogits};
+  view(operands.packing, &q, 0);
+  view(operands.packing, results.list(), 0);
+  view(operands.packing, parts.list(), 1);
 
   OpBuilder onHost = host.getBuilder();
   auto build = [&](OpBuilder &onHost, PartCount count) {
@@ -202,9 +199,10 @@ ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
         createKernel((host.function.getName() + name).str(), q,
                      /*qv=*/Value(), results, parts, merged);
     OpBuilder builder(merge.getBody().front().getTerminator());
-    if (failed(buildMergeBody(
-            builder, forward, merged, arguments.lookup(builder, merge, parts.o),
-            arguments.lookup(builder, merge, parts.lse), count)))
+    AttentionResults inKernel;
+    for (auto [own, value] : llvm::zip_equal(inKernel.list(), parts.list()))
+      *own = arguments.lookup(builder, merge, *value);
+    if (failed(buildMergeBody(builder, forward, merged, inKernel, count)))
       return failure();
     launchKernel(onHost, forward.getLoc(), module, merge, arguments.get());
     return success();
@@ -243,10 +241,13 @@ Value ForwardBuilder::allocateUnedited() {
 
 void ForwardBuilder::buildEdit() {
   KernelOperands operands;
-  Results results = {host.o, /*lse=*/Value(), host.plain};
+  AttentionResults results = {host.o, /*lse=*/Value(), host.plain,
+                              /*maxLogits=*/Value()};
   auto [kernel, arguments] = createKernel(
       (host.function.getName() + "_epilogue").str(), host.q, /*qv=*/Value(),
-      results, {unedited, /*lse=*/Value(), /*plain=*/Value()}, operands);
+      results,
+      {unedited, /*lse=*/Value(), /*plain=*/Value(), /*maxLogits=*/Value()},
+      operands);
   OpBuilder builder(kernel.getBody().front().getTerminator());
   buildEditBody(builder, forward, operands,
                 arguments.lookup(builder, kernel, unedited));

@@ -198,7 +198,11 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
   int64_t width = getTileWidth(op.getValueHeadDim());
   State init{splat(tensor({rows, width}, f32Type), 0.0),
              splat(rowType(), sharedReference.value_or(getLowestMaximum())),
-             splat(tensor({rows, kPartialSums}, f32Type), 0.0), Value()};
+             splat(tensor({rows, kPartialSums}, f32Type), 0.0), Value(),
+             Value()};
+  if (operands.maxLogits)
+    init.largest =
+        splat(init.sums.getType(), -std::numeric_limits<double>::infinity());
   if (policy.twoLevel && policy.stepsBetween > 1)
     init.products = splat(init.acc.getType(), 0.0);
   if (op.getSizesOfBlocks()) {
@@ -251,12 +255,12 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
     Value block = arith::SubIOp::create(b, last, loop.getInductionVar());
     Value firstKey = arith::MulIOp::create(b, block, index(columns));
     FailureOr<State> next = buildBlock(query, firstRow, firstKey,
-                                       State::get(loop.getRegionIterArgs()));
+                                       init.with(loop.getRegionIterArgs()));
     if (failed(next))
       return failure();
     scf::YieldOp::create(b, next->list());
   }
-  State result = State::get(loop.getResults());
+  State result = init.with(loop.getResults());
   if (result.products)
     result.acc = arith::AddFOp::create(b, result.acc, result.products);
   return result;
@@ -348,7 +352,7 @@ KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
   scf::YieldOp::create(b, next->list());
   b.setInsertionPointToStart(guardOp.elseBlock());
   scf::YieldOp::create(b, state.list());
-  return State::get(guardOp.getResults());
+  return state.with(guardOp.getResults());
 }
 
 LogicalResult fa3::buildKernelBody(OpBuilder &builder, attention::ForwardOp op,

@@ -10,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
+#include <array>
 
 namespace fa3 {
 
@@ -28,9 +29,9 @@ double getLargestWeight(mlir::Type element);
 /// sequence, element) order, or what places index instead; with `packing` q, o
 /// and lse as `viewGroups` gives them.
 struct KernelOperands {
-  /// lse is null without that result; a transposed v is (batch, head, element,
-  /// sequence).
-  mlir::Value q, k, v, o, lse;
+  /// lse and largest scores are null without these results; a transposed v is
+  /// (batch, head, element, sequence).
+  mlir::Value q, k, v, o, lse, maxLogits;
   /// What o would be without `epilogue`; null without that result.
   mlir::Value plain;
   /// The part of queries that multiplies values, as q is; null for none.
@@ -41,7 +42,7 @@ struct KernelOperands {
   llvm::SmallVector<mlir::Value> scales;
   /// Whether o is edited elsewhere: it is f32 then.
   bool isUnedited = false;
-  /// Whether o and lse are of parts of the keys: f32, with the number of the
+  /// Whether results are of parts of the keys: f32, with the number of the
   /// part in front of other indices.
   bool inParts = false;
   /// Keys of each part but the last, which has the rest; 0 for equal parts.
@@ -60,6 +61,17 @@ struct KernelOperands {
   std::optional<GroupPacking> packing;
 };
 
+/// Results of an attention, or of its parts, in memory: null for those that
+/// nobody wants.
+struct AttentionResults {
+  mlir::Value o, lse;
+  /// o before it is edited.
+  mlir::Value plain;
+  mlir::Value maxLogits;
+
+  std::array<mlir::Value *, 4> list() { return {&o, &lse, &plain, &maxLogits}; }
+};
+
 /// How many parts a merge may be asked for. A few are many tiles as a rule,
 /// which want many CTAs beside each other, so few registers; more of them are
 /// few tiles, which want all loads at once.
@@ -72,7 +84,7 @@ constexpr int64_t kFewParts = 4;
 mlir::LogicalResult buildMergeBody(mlir::OpBuilder &builder,
                                    attention::ForwardOp op,
                                    const KernelOperands &whole,
-                                   mlir::Value parts, mlir::Value lseParts,
+                                   const AttentionResults &parts,
                                    PartCount count = PartCount::any);
 
 /// Whether the registers of a tile of the output have room for what `epilogue`

@@ -32,12 +32,12 @@ KernelBuilder::buildListedLoop(ValueRange query, Value firstRow, State init) {
                      ValueRange carried) -> FailureOr<SmallVector<Value>> {
                    iteration = step.number;
                    FailureOr<State> next = buildBlock(
-                       query, firstRow, step.first, State::get(carried), step);
+                       query, firstRow, step.first, init.with(carried), step);
                    if (failed(next))
                      return failure();
                    return next->list();
                  });
   if (failed(result))
     return failure();
-  return State::get(*result);
+  return init.with(*result);
 }

@@ -50,7 +50,7 @@ public:
 
   mlir::LogicalResult build();
   /// The same for a kernel that merges parts, so many at once at most.
-  void buildMerge(mlir::Value parts, mlir::Value lseParts, int64_t atOnce);
+  void buildMerge(const AttentionResults &parts, int64_t atOnce);
   /// The same for a kernel that edits an output.
   void buildEdit(mlir::Value unedited);
 
@@ -67,20 +67,28 @@ private:
   /// accumulator of wgmma, so they are summed without lane exchanges.
   static constexpr int64_t kPartialSums = 8;
 
-  /// Carried from key block to key block: output, row maximum, row sums, and
-  /// with several steps between additions to the output the products since the
-  /// last one.
+  /// Carried from key block to key block: output, row maximum, row sums; with
+  /// several steps between additions to the output the products since the last
+  /// one; and if they are asked for, the largest scores, which the row maximum
+  /// need not be: some for each row, as of its sums, of which lanes find the
+  /// largest one in the end only.
   struct State {
-    mlir::Value acc, maximum, sums, products;
+    mlir::Value acc, maximum, sums, products, largest;
 
-    static State get(mlir::ValueRange values) {
-      return {values[0], values[1], values[2],
-              values.size() > 3 ? values[3] : mlir::Value()};
+    /// Of what `list` gives.
+    State with(mlir::ValueRange values) const {
+      State next = {values[0], values[1], values[2], {}, {}};
+      if (products)
+        next.products = values[3];
+      if (largest)
+        next.largest = values.back();
+      return next;
     }
     llvm::SmallVector<mlir::Value> list() const {
       llvm::SmallVector<mlir::Value> values = {acc, maximum, sums};
-      if (products)
-        values.push_back(products);
+      for (mlir::Value value : {products, largest})
+        if (value)
+          values.push_back(value);
       return values;
     }
   };
@@ -180,10 +188,22 @@ private:
                                    mlir::Value value, mlir::Value firstKey,
                                    Expander::Entry keep, Expander &expander,
                                    State state);
-  /// The maximum of each row so far. `valueExponent`, if any, is the logarithm
-  /// of a factor that the weights take from the scale of the values.
-  Weighting buildReference(mlir::Value scores, mlir::Value exponentFactor,
+  /// The maximum of each row so far, of which `blockMaximum` is that of the
+  /// step. `valueExponent`, if any, is the logarithm of a factor that the
+  /// weights take from the scale of the values.
+  Weighting buildReference(mlir::Value blockMaximum, mlir::Value exponentFactor,
                            mlir::Value valueExponent, State state);
+  /// Whether the factor of scores in exponents differs from step to step.
+  bool hasFactorOfStep() {
+    return op.hasScales() && op.getScaleRows(1) > 1 && op.getScoreMod().empty();
+  }
+  /// The largest scores with those of a step, of which `parts` are the largest.
+  mlir::Value addLargest(mlir::Value largest, mlir::Value parts,
+                         mlir::Value exponentFactor);
+  /// The largest score of each row.
+  mlir::Value buildMaxLogits(mlir::Value largest);
+  /// Stores the largest scores of the rows.
+  void storeMaxLogits(mlir::Value maxLogits, mlir::Value firstRow);
   /// The reference of all rows; an error if their scores have no bounds that
   /// allow one, or their weights not the range of f32.
   mlir::LogicalResult chooseSharedReference();

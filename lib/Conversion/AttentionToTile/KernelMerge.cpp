@@ -70,9 +70,9 @@ std::pair<Value, Value> KernelBuilder::mergeOnePart(Value output, Value lse) {
   return {out, buildMergedSum(merged, empty)};
 }
 
-void KernelBuilder::buildMerge(Value parts, Value lseParts, int64_t most) {
+void KernelBuilder::buildMerge(const AttentionResults &parts, int64_t most) {
   merges = true;
-  auto source = cast<MemRefType>(parts.getType());
+  auto source = cast<MemRefType>(parts.o.getType());
   Value blocks = index(source.getShape().back() / columns);
   Value firstRow = buildGrid(blocks);
   Value firstColumn = arith::MulIOp::create(b, part, index(columns));
@@ -82,11 +82,13 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts, int64_t most) {
   bool isFixed = operands.partKeys != 0;
   double none = isFixed ? -0.0 : 0.0;
   Value acc = splat(type, none), maximum = splat(rowType(), getLowestMaximum()),
-        sum = splat(rowType(), 0);
+        sum = splat(rowType(), 0), largest;
+  if (parts.maxLogits)
+    largest = splat(rowType(), -std::numeric_limits<double>::infinity());
   // The output and lse of a part, by the threads that use them: there are few
   // rows as a rule, no work for bulk copies of whole tiles.
-  Value count = memref::DimOp::create(b, parts, 0), first = index(0);
-  auto load = [&](Value number) -> std::pair<Value, Value> {
+  Value count = memref::DimOp::create(b, parts.o, 0), first = index(0);
+  auto load = [&](Value number) -> AttentionResults {
     Value isThere;
     if (isFixed) {
       isThere =
@@ -94,20 +96,26 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts, int64_t most) {
       number = arith::MinSIOp::create(
           b, number, arith::SubIOp::create(b, count, index(1)));
     }
-    auto lse = tile::LoadOp::create(b, rowType(), lseParts,
-                                    getPartPlace(number, firstRow), getFold());
-    auto output = tile::LoadOp::create(
-        b, tensor({rows, columns}, source.getElementType()), parts,
-        getPartPlace(number, firstRow, firstColumn), getFold());
-    for (tile::LoadOp read : {lse, output})
+    auto loadOwn = [&](Value memref, RankedTensorType type, Value column) {
+      auto read = tile::LoadOp::create(
+          b, type, memref, getPartPlace(number, firstRow, column), getFold());
       read->setAttr(tile::TileDialect::kRoleAttrName, b.getStringAttr("math"));
+      return read.getResult();
+    };
+    AttentionResults own;
+    own.lse = loadOwn(parts.lse, rowType(), Value());
+    own.o = loadOwn(parts.o, tensor({rows, columns}, source.getElementType()),
+                    firstColumn);
+    // Of the last part again where there is none: maxima do not mind.
+    if (parts.maxLogits)
+      own.maxLogits = loadOwn(parts.maxLogits, rowType(), Value());
     if (!isThere)
-      return {output, lse};
+      return own;
     Value isThereForRows = scalarTile(isThere, tensor({rows}, b.getI1Type()));
-    Value exponent = arith::SelectOp::create(
-        b, isThereForRows, lse,
+    own.lse = arith::SelectOp::create(
+        b, isThereForRows, own.lse,
         splat(rowType(), -std::numeric_limits<double>::infinity()));
-    return {output, exponent};
+    return own;
   };
   // So many parts at once as registers hold, then half as many, and so on: a
   // load takes far longer than what is done with it.
@@ -117,26 +125,33 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts, int64_t most) {
       Value rest = arith::RemUIOp::create(b, count, index(atOnce));
       end = arith::SubIOp::create(b, count, rest);
     }
-    auto loop = scf::ForOp::create(b, first, end, index(atOnce),
-                                   ValueRange{acc, maximum, sum});
+    SmallVector<Value> carried = {acc, maximum, sum};
+    if (largest)
+      carried.push_back(largest);
+    auto loop = scf::ForOp::create(b, first, end, index(atOnce), carried);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     acc = loop.getRegionIterArg(0);
     Value old = maximum = loop.getRegionIterArg(1);
     sum = loop.getRegionIterArg(2);
-    SmallVector<std::pair<Value, Value>> loaded;
+    if (largest)
+      largest = loop.getRegionIterArg(3);
+    SmallVector<AttentionResults> loaded;
     for (int64_t i = 0; i < atOnce; ++i)
       loaded.push_back(
           load(arith::AddIOp::create(b, loop.getInductionVar(), index(i))));
-    for (auto &[output, exponent] : loaded) {
+    for (AttentionResults &own : loaded) {
       if (!source.getElementType().isF32())
-        output = arith::ExtFOp::create(b, type, output);
-      maximum = arith::MaxNumFOp::create(b, exponent, maximum);
+        own.o = arith::ExtFOp::create(b, type, own.o);
+      maximum = arith::MaxNumFOp::create(b, own.lse, maximum);
+      if (largest)
+        largest = arith::MaxNumFOp::create(b, own.maxLogits, largest);
     }
     Value factor = exp2(asExponent(sub(old, maximum)));
     acc = mul(acc, alongColumns(factor, columns));
     sum = mul(sum, factor);
-    for (auto [output, exponent] : loaded) {
+    for (const AttentionResults &own : loaded) {
+      Value output = own.o, exponent = own.lse;
       Value weight = exp2(asExponent(sub(exponent, maximum)));
       // What a caller has in place of a part without keys may be anything.
       if (!op || isFixed) {
@@ -149,10 +164,15 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts, int64_t most) {
       acc = math::FmaOp::create(b, output, alongColumns(weight, columns), acc);
       sum = arith::AddFOp::create(b, sum, weight, contract());
     }
-    scf::YieldOp::create(b, ValueRange{acc, maximum, sum});
+    carried = {acc, maximum, sum};
+    if (largest)
+      carried.push_back(largest);
+    scf::YieldOp::create(b, carried);
     acc = loop.getResult(0);
     maximum = loop.getResult(1);
     sum = loop.getResult(2);
+    if (largest)
+      largest = loop.getResult(3);
     first = end;
   }
   Merged merged{acc, maximum, sum};
@@ -160,21 +180,25 @@ void KernelBuilder::buildMerge(Value parts, Value lseParts, int64_t most) {
     merged = addSinks(merged);
   auto [out, empty] = divideMerged(merged);
   storeOutput(out, firstRow, firstColumn);
-  if (!operands.lse)
+  if (!operands.lse && !largest)
     return;
-  Value lse = buildMergedSum(merged, empty);
+  Value lse = operands.lse ? buildMergedSum(merged, empty) : Value();
   // Once for all columns.
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, part, index(0));
   auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
   b.setInsertionPointToStart(branch.thenBlock());
-  tile::StoreOp::create(b, lse, operands.lse, getPlace(firstRow), storeEnd,
-                        /*add=*/UnitAttr(), getFold());
+  if (largest)
+    storeMaxLogits(largest, firstRow);
+  if (lse)
+    tile::StoreOp::create(b, lse, operands.lse, getPlace(firstRow), storeEnd,
+                          /*add=*/UnitAttr(), getFold());
 }
 
 LogicalResult fa3::buildMergeBody(OpBuilder &builder, attention::ForwardOp op,
-                                  const KernelOperands &whole, Value parts,
-                                  Value lseParts, PartCount count) {
+                                  const KernelOperands &whole,
+                                  const AttentionResults &parts,
+                                  PartCount count) {
   OpBuilder::InsertionGuard guard(builder);
   // Few columns, so that there are tiles for many CTAs and many parts fit into
   // registers; more of them where each head has a tile of its own. Of a few
@@ -185,7 +209,7 @@ LogicalResult fa3::buildMergeBody(OpBuilder &builder, attention::ForwardOp op,
   int64_t columns = count == PartCount::few ? kOfFew
                     : whole.packing         ? kLeast
                                             : kColumns;
-  int64_t width = cast<MemRefType>(parts.getType()).getShape().back();
+  int64_t width = cast<MemRefType>(parts.o.getType()).getShape().back();
   while (columns > kLeast && width % columns)
     columns /= 2;
   int64_t atOnce = count == PartCount::few ? kFewAtOnce
@@ -193,6 +217,6 @@ LogicalResult fa3::buildMergeBody(OpBuilder &builder, attention::ForwardOp op,
                                            : kColumnsAtOnce / columns;
   AccumulationPolicy policy = {};
   KernelBuilder(builder, op, whole, {kReplicaRows, columns}, policy)
-      .buildMerge(parts, lseParts, atOnce);
+      .buildMerge(parts, atOnce);
   return success();
 }

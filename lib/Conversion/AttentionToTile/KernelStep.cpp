@@ -113,11 +113,20 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
       b, keep.value, scores,
       splat(scoreType, -std::numeric_limits<double>::infinity()));
 
+  Value blockMaximum, parts;
+  if (state.largest)
+    parts = tile::ReduceOp::create(b, state.largest.getType(),
+                                   tile::ReduceKind::max, scores, Value(), 1,
+                                   b.getI64IntegerAttr(kPartialSums));
+  if (!sharedReference)
+    blockMaximum = tile::ReduceOp::create(b, rowType(), tile::ReduceKind::max,
+                                          parts ? parts : scores, Value(), 1,
+                                          IntegerAttr());
   Weighting weighting =
       sharedReference
           ? Weighting{state.maximum, Value(),
                       splat(rowType(), -*sharedReference)}
-          : buildReference(scores, exponentFactor, valueExponent, state);
+          : buildReference(blockMaximum, exponentFactor, valueExponent, state);
   Value weights = exp2(buildExponents(scores, exponentFactor, weighting));
   Value sums = tile::ReduceOp::create(b, state.sums.getType(),
                                       tile::ReduceKind::add, weights, Value(),
@@ -128,8 +137,11 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
       b, tensor({rows, columns}, op.getValueElementType()),
       dropWeights(weights, expander));
 
-  return accumulate(state, weighting.maximum, weighting.grown, converted, value,
-                    sums, valueScale);
+  State next = accumulate(state, weighting.maximum, weighting.grown, converted,
+                          value, sums, valueScale);
+  if (state.largest)
+    next.largest = addLargest(state.largest, parts, exponentFactor);
+  return next;
 }
 
 Value KernelBuilder::dropWeights(Value weights, Expander &expander) {
@@ -158,12 +170,10 @@ Value KernelBuilder::buildExponents(Value scores, Value factor,
                              splat(scores.getType(), weightExponent));
 }
 
-KernelBuilder::Weighting KernelBuilder::buildReference(Value scores,
+KernelBuilder::Weighting KernelBuilder::buildReference(Value blockMaximum,
                                                        Value exponentFactor,
                                                        Value valueExponent,
                                                        State state) {
-  Value blockMaximum = tile::ReduceOp::create(
-      b, rowType(), tile::ReduceKind::max, scores, Value(), 1, IntegerAttr());
   if (valueExponent)
     blockMaximum = math::FmaOp::create(b, blockMaximum, asRows(exponentFactor),
                                        scalarTile(valueExponent, rowType()));
@@ -238,7 +248,7 @@ KernelBuilder::State KernelBuilder::accumulate(State state, Value maximum,
   if (policy.twoLevel && !state.products) {
     Value product = multiply(splat(state.acc.getType(), 0.0));
     return State{addScaled(state.acc, product), maximum,
-                 addScaled(state.sums, sums), Value()};
+                 addScaled(state.sums, sums), Value(), Value()};
   }
   if (state.products)
     state = addProducts(state);
@@ -270,8 +280,8 @@ KernelBuilder::State KernelBuilder::accumulate(State state, Value maximum,
   }
   Value product = multiply(tiles.front());
   if (!state.products)
-    return State{product, maximum, newSums, Value()};
-  return State{tiles.back(), maximum, newSums, product};
+    return State{product, maximum, newSums, Value(), Value()};
+  return State{tiles.back(), maximum, newSums, product, Value()};
 }
 
 Value KernelBuilder::buildSinks() {
@@ -340,12 +350,44 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
     storeRounded(out, operands.o, getPartPlace(part, firstRow, index(0)));
   else
     storeOutput(out, firstRow, index(0));
+  if (state.largest)
+    storeMaxLogits(buildMaxLogits(state.largest), firstRow);
   if (!operands.lse)
     return;
   if (!lse)
     lse = buildLogarithm(sum, maximum, empty);
   tile::StoreOp::create(b, lse, operands.lse, getPartPlace(part, firstRow),
                         storeEnd, /*add=*/UnitAttr(), getFold());
+}
+
+Value KernelBuilder::addLargest(Value largest, Value parts,
+                                Value exponentFactor) {
+  if (hasFactorOfStep())
+    parts =
+        mul(parts, isa<RankedTensorType>(exponentFactor.getType())
+                       ? alongColumns(exponentFactor, kPartialSums)
+                       : scalarTile(exponentFactor,
+                                    cast<RankedTensorType>(parts.getType())));
+  return arith::MaxNumFOp::create(b, parts, largest);
+}
+
+/// Scores are in their own units with large ones, else in those of exponents,
+/// or times a factor in these.
+Value KernelBuilder::buildMaxLogits(Value largest) {
+  Value maximum = tile::ReduceOp::create(b, rowType(), tile::ReduceKind::max,
+                                         largest, Value(), 1, IntegerAttr());
+  if (isLarge)
+    return maximum;
+  if (!hasFactorOfStep())
+    maximum = mul(maximum, asRows(exponentScale));
+  return mul(maximum, splat(rowType(), llvm::numbers::ln2));
+}
+
+void KernelBuilder::storeMaxLogits(Value maxLogits, Value firstRow) {
+  SmallVector<Value> place =
+      merges ? getPlace(firstRow) : getPartPlace(part, firstRow);
+  tile::StoreOp::create(b, maxLogits, operands.maxLogits, place, storeEnd,
+                        /*add=*/UnitAttr(), getFold());
 }
 
 /// Natural log of the sum of exponentials: (m + log2 sum) * ln 2.

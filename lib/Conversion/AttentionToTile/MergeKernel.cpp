@@ -64,7 +64,8 @@ FailureOr<int64_t> fa3::buildMergeKernel(HostFunction &host,
   operands.lse = inKernel(lse);
   operands.sinks = inKernel(merge.sinks);
   if (failed(buildMergeBody(builder, attention::ForwardOp(), operands,
-                            inKernel(parts), inKernel(lseParts))))
+                            {inKernel(parts), inKernel(lseParts),
+                             /*plain=*/Value(), /*maxLogits=*/Value()})))
     return failure();
   launchKernel(onHost, loc, module, kernel, arguments.get());
   return 1;

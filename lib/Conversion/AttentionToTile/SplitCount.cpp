@@ -209,10 +209,9 @@ static Value buildSplitCount(ImplicitLocOpBuilder &b, HostFunction &host,
   return arith::MaxSIOp::create(b, count, arith::ConstantIndexOp::create(b, 1));
 }
 
-std::pair<Value, Value>
-fa3::allocateParts(HostFunction &host,
-                   const std::optional<GroupPacking> &packing, int64_t rows,
-                   int64_t partKeys) {
+AttentionResults fa3::allocateParts(HostFunction &host,
+                                    const std::optional<GroupPacking> &packing,
+                                    int64_t rows, int64_t partKeys) {
   OpBuilder builder = host.getBuilder();
   ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
   Value count = buildSplitCount(b, host, packing, rows, partKeys);
@@ -238,5 +237,10 @@ fa3::allocateParts(HostFunction &host,
     return memref::TransposeOp::create(b, memory, AffineMapAttr::get(map));
   };
   int64_t rank = cast<MemRefType>(host.o.getType()).getRank();
-  return {allocate("o_parts", rank), allocate("lse_parts", rank - 1)};
+  AttentionResults parts = {allocate("o_parts", rank),
+                            allocate("lse_parts", rank - 1),
+                            /*plain=*/Value(), /*maxLogits=*/Value()};
+  if (host.maxLogits)
+    parts.maxLogits = allocate("max_logits_parts", rank - 1);
+  return parts;
 }

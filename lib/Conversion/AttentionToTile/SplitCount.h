@@ -10,19 +10,18 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_SPLITCOUNT_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_SPLITCOUNT_H
 
-#include "PackGroups.h"
+#include "Kernel.h"
 
 namespace fa3 {
 
-/// Memory for o and lse of each part of the keys: f32, the number of the part
-/// is the first dimension, the others are those of o and lse. Parts are as many
-/// as `splits` says if that is above 0, and else fill the multiprocessors.
+/// Memory for the results of each part of the keys: f32, the number of the part
+/// is the first dimension, the others are those of the result. Parts are as
+/// many as `splits` says if that is above 0, and else fill the multiprocessors.
 /// `rows` are those of a tile; with `partKeys` a part has so many keys, and the
 /// host chooses as many parts as the keys of a sequence may be.
-std::pair<mlir::Value, mlir::Value>
-allocateParts(attention::HostFunction &host,
-              const std::optional<GroupPacking> &packing, int64_t rows,
-              int64_t partKeys);
+AttentionResults allocateParts(attention::HostFunction &host,
+                               const std::optional<GroupPacking> &packing,
+                               int64_t rows, int64_t partKeys);
 
 } // namespace fa3
 

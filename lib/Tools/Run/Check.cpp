@@ -29,7 +29,8 @@ struct Results {
   attention::ScoredOpInterface op;
   /// o, or the gradients, which have the type of the operands.
   SmallVector<unsigned> outputs;
-  std::optional<unsigned> lse;
+  /// lse and the largest scores, which are f32.
+  SmallVector<unsigned> ofRows;
 };
 } // namespace
 
@@ -51,8 +52,8 @@ static FailureOr<Results> findResults(ModuleOp module, StringRef name) {
     unsigned argument = function.getNumArguments() + i;
     if (value.getDefiningOp() != results.op)
       continue;
-    if (forward && value == forward.getLse())
-      results.lse = argument;
+    if (forward && forward.isOfRows(value))
+      results.ofRows.push_back(argument);
     else
       results.outputs.push_back(argument);
   }
@@ -166,8 +167,8 @@ LogicalResult fa3::run::fillForwardResults(ModuleOp module, StringRef name,
 //===----------------------------------------------------------------------===//
 
 /// Arguments of the reference: inputs are the problem's, outputs new arrays
-/// full of poison, those that are not lse as f32 if `wide`. What is read and
-/// written is what it was before.
+/// full of poison, those that are not of rows as f32 if `wide`. What is read
+/// and written is what it was before.
 static SmallVector<ProblemArgument, 0>
 makeArguments(const Problem &problem, const Results &results, bool wide) {
   SmallVector<ProblemArgument, 0> arguments(problem.getArguments());
@@ -177,7 +178,7 @@ makeArguments(const Problem &problem, const Results &results, bool wide) {
     bool isWide = wide && isOutput;
     if (argument.initial)
       argument.value = argument.initial->clone();
-    if (!isOutput && i != results.lse)
+    if (!isOutput && !llvm::is_contained(results.ofRows, i))
       continue;
     interp::Format format = isWide ? interp::Format::F32 : array->getFormat();
     if (isWide) {
@@ -280,9 +281,9 @@ static CheckResult checkOutput(const ProblemArgument &mine,
   return collector.take();
 }
 
-static CheckResult checkLse(const ProblemArgument &mine,
-                            const interp::Array &exact, Tolerance allowed,
-                            bool isWhole) {
+static CheckResult checkOfRows(const ProblemArgument &mine,
+                               const interp::Array &exact, Tolerance allowed,
+                               bool isWhole) {
   const interp::Array &array = *mine.getArray();
   double bound = allowed.atol + allowed.rtol * getLargest(exact);
   Collector collector(mine.name, bound);
@@ -355,7 +356,7 @@ static void checkOthers(ArrayRef<ProblemArgument> mine,
                         ArrayRef<ProblemArgument> exact, const Results &results,
                         SmallVectorImpl<CheckResult> &checks) {
   for (auto [i, own, other] : llvm::enumerate(mine, exact))
-    if (own.initial && i != results.lse &&
+    if (own.initial && !llvm::is_contained(results.ofRows, i) &&
         !llvm::is_contained(results.outputs, i))
       checks.push_back(
           checkArray(own.name, *own.getArray(), *other.getArray(), {0, 0}));
@@ -435,14 +436,13 @@ fa3::run::checkAttention(ModuleOp module, StringRef function,
     checks.push_back(checkOutput(mine[i], *exact[i].getArray(),
                                  *low[i].getArray(), type, factor, isWhole));
   }
-  if (results->lse) {
-    auto operand = getElementTypeOrSelf(results->op.getQ());
-    bool isFloat8 =
-        isa<FloatType>(operand) && operand.getIntOrFloatBitWidth() == 8;
-    checks.push_back(
-        checkLse(mine[*results->lse], *exact[*results->lse].getArray(),
-                 isFloat8 ? kFloat8LseTolerance : kLseTolerance, isWhole));
-  }
+  auto operand = getElementTypeOrSelf(results->op.getQ());
+  bool isFloat8 =
+      isa<FloatType>(operand) && operand.getIntOrFloatBitWidth() == 8;
+  for (unsigned i : results->ofRows)
+    checks.push_back(checkOfRows(mine[i], *exact[i].getArray(),
+                                 isFloat8 ? kFloat8LseTolerance : kLseTolerance,
+                                 isWhole));
   checkOthers(mine, exact, *results, checks);
   return checks;
 }

@@ -30,6 +30,15 @@ func.func @results(%q: !t) {
 // -----
 
 !t = tensor<1x2x?x64xf16>
+func.func @results_with_max(%q: !t) {
+  // expected-error @+1 {{expects 3 operand types and 2 or 3 result types, got 3 and 1}}
+  %o = attention.forward %q, %q, %q max_logits : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
 func.func @aux(%q: !t, %a: tensor<?xf32>) {
   // expected-error @+1 {{number of operands and types do not match: got 2 operands and 1 types}}
   %o = attention.forward %q, %q, %q aux(%a, %a : tensor<?xf32>) : (!t, !t, !t) -> !t
@@ -118,6 +127,16 @@ func.func @rank_lse(%q: !t) {
 
 // -----
 
+// C1
+!t = tensor<1x2x?x64xf16>
+func.func @rank_max_logits(%q: !t) {
+  // expected-error @+1 {{expects max_logits of rank 3, got 4}}
+  %o:2 = attention.forward %q, %q, %q max_logits : (!t, !t, !t) -> (!t, tensor<1x2x?x1xf32>)
+  return
+}
+
+// -----
+
 // C2
 !t = tensor<1x2x?x64xf32>
 func.func @element(%q: !t) {
@@ -144,6 +163,16 @@ func.func @mixed(%q: !t, %v: !u) {
 func.func @lse_element(%q: !t) {
   // expected-error @+1 {{expects lse of f32, got 'f16'}}
   %o:2 = attention.forward %q, %q, %q : (!t, !t, !t) -> (!t, tensor<1x2x?xf16>)
+  return
+}
+
+// -----
+
+// C2
+!t = tensor<1x2x?x64xf16>
+func.func @max_logits_element(%q: !t) {
+  // expected-error @+1 {{expects max_logits of f32, got 'f16'}}
+  %o:3 = attention.forward %q, %q, %q max_logits : (!t, !t, !t) -> (!t, tensor<1x2x?xf32>, tensor<1x2x?xf16>)
   return
 }
 
@@ -269,6 +298,16 @@ func.func @lse(%q: !t) {
 
 // -----
 
+// C5
+!t = tensor<1x2x8x64xf16>
+func.func @max_logits(%q: !t) {
+  // expected-error @+1 {{expects extent 8 in dimension 1 of max_logits, got 2}}
+  %o:2 = attention.forward %q, %q, %q layout bshd max_logits : (!t, !t, !t) -> (!t, tensor<1x2x8xf32>)
+  return
+}
+
+// -----
+
 // C6
 !t = tensor<1x4x?x64xf16>
 !u = tensor<1x3x?x64xf16>
@@ -327,7 +366,7 @@ func.func @group_of_key_heads(%q: !t, %k: !u) {
 !t = tensor<1x2x?x64xf16>
 func.func @score_types(%q: !t) {
   // expected-error @+1 {{expects 'score_mod' to take ('f32', 'index', 'index', 'index', 'index'), got ('f16', 'index')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
   ^bb0(%s: f16, %b: index):
     "attention.yield"(%s) : (f16) -> ()
   }, {
@@ -398,7 +437,7 @@ func.func @empty(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @keep_types(%q: !t) {
   // expected-error @+1 {{expects 'mask_mod' to take ('index', 'index', 'index', 'index'), got ('i1')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
   }, {
   ^bb0(%s: i1):
     "attention.yield"(%s) : (i1) -> ()
@@ -2215,7 +2254,7 @@ func.func @scale(%q: tensor<1x1x?x64xf16>) {
 // C23
 func.func @two_scales(%q: tensor<1x1x?x64xf16>, %s: f32) {
   // expected-error @+1 {{expects one scale, got a value and a number}}
-  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {})
+  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {})
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, f32) -> tensor<1x1x?x64xf16>
   return
 }

@@ -19,6 +19,18 @@ func.func @example(%q: !q, %k: !k, %v: !k) -> (!q, tensor<2x32x?xf32>) {
   return %o, %lse : !q, tensor<2x32x?xf32>
 }
 
+// The largest scores are the last result, beside lse or without.
+// CHECK-LABEL: func.func @max_logits(
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} max_logits mods [#attention.causal] :
+// CHECK-SAME: -> (tensor<2x32x?x128xbf16>, tensor<2x32x?xf32>, tensor<2x32x?xf32>)
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} max_logits :
+// CHECK-SAME: -> (tensor<2x32x?x128xbf16>, tensor<2x32x?xf32>)
+func.func @max_logits(%q: !q, %k: !k, %v: !k) {
+  %0:3 = attention.forward %q, %k, %v max_logits mods [#attention.causal] : (!q, !k, !k) -> (!q, tensor<2x32x?xf32>, tensor<2x32x?xf32>)
+  %1:2 = attention.forward %q, %k, %v max_logits : (!q, !k, !k) -> (!q, tensor<2x32x?xf32>)
+  return
+}
+
 // CHECK-LABEL: func.func @least(
 // CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} : (tensor<1x1x1x8xf16>, tensor<1x1x1x8xf16>, tensor<1x1x1x256xf16>) -> tensor<1x1x1x256xf16>
 func.func @least(%q: tensor<1x1x1x8xf16>, %v: tensor<1x1x1x256xf16>) -> tensor<1x1x1x256xf16> {

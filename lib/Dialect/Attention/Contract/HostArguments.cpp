@@ -435,8 +435,9 @@ describeResult(ScoredOpInterface op, OpResult result) {
   for (StringRef name :
        nameRows(op, isOfQuery ? Sequence::query : Sequence::key))
     dims.push_back(name.str());
-  if (isForward && number == 1)
-    return {"lse", dims};
+  if (auto forward = dyn_cast<ForwardOp>(op.getOperation());
+      forward && forward.isOfRows(result))
+    return {result == forward.getLse() ? "lse" : "max_logits", dims};
   dims.push_back(isForward || number == 2 ? "dv" : "d");
   if (op.getLayout() == Layout::bshd)
     std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
@@ -476,8 +477,10 @@ fa3::attention::collectArguments(func::FuncOp function, ScoredOpInterface op,
       continue;
     }
     auto [name, dims] = describeResult(op, cast<OpResult>(value));
+    auto forward = value.getDefiningOp<ForwardOp>();
+    bool isOfRows = forward && forward.isOfRows(value);
     arguments.push_back(
-        {typeOf(value.getType(), name == "lse" ? Type() : outputType),
+        {typeOf(value.getType(), isOfRows ? Type() : outputType),
          value.getLoc(), function.getResultAttrDict(number), name, dims});
   }
   return arguments;

@@ -71,7 +71,7 @@ private:
   mlir::func::FuncOp source;
   mlir::ImplicitLocOpBuilder b;
   /// Arguments, in the order of their memory.
-  mlir::Value q, k, v, o, lse;
+  mlir::Value q, k, v, o, lse, maxLogits;
   llvm::SmallDenseMap<int64_t, mlir::Value> constants;
   llvm::SmallDenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> dims;
   /// Matrices by signs and type.

@@ -108,12 +108,16 @@ void HostBuilder::requireShapes() {
     requireEqual(dim(q, axis), dim(o, axis), differ("o", axis));
   requireEqual(host.heads, dim(o, headOfQ), "q and o differ in heads");
   requireEqual(host.queries, dim(o, queryAxis), "q and o differ in length");
-  if (lse) {
+  for (auto [name, value] :
+       {std::pair("lse", lse), {"max_logits", maxLogits}}) {
+    if (!value)
+      continue;
     for (int64_t axis = 0; axis < outer; ++axis)
-      requireEqual(dim(q, axis), dim(lse, axis), differ("lse", axis));
-    requireEqual(host.heads, dim(lse, outer), "q and lse differ in heads");
-    requireEqual(host.queries, dim(lse, outer + 1),
-                 "q and lse differ in length");
+      requireEqual(dim(q, axis), dim(value, axis), differ(name, axis));
+    requireEqual(host.heads, dim(value, outer),
+                 "q and " + Twine(name) + " differ in heads");
+    requireEqual(host.queries, dim(value, outer + 1),
+                 "q and " + Twine(name) + " differ in length");
   }
 
   std::optional<int64_t> keyHeads = getConstantIntValue(host.keyHeads);

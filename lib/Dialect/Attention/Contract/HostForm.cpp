@@ -81,7 +81,7 @@ bool fa3::attention::hasHostForm(func::FuncOp function) {
         !returned.insert(value).second)
       return false;
   }
-  // Of forward lse may be left out.
+  // Of forward all but o may be left out.
   return !scored || llvm::all_of(scored->getResults(), [&](OpResult result) {
     return returned.contains(result) ||
            (isa<ForwardOp>(scored) && result.getResultNumber() > 0);

@@ -152,6 +152,7 @@ void HostBuilder::buildForward() {
   v = lookup(forward.getV());
   o = lookup(forward.getO());
   lse = host.values.lookupOrNull(forward.getLse());
+  maxLogits = host.values.lookupOrNull(forward.getMaxLogits());
   for (Value value : forward.getAux())
     host.aux.push_back(lookup(value));
   for (Value value : forward.getScales())
@@ -195,6 +196,7 @@ void HostBuilder::buildForward() {
     requireSame(q, plain, "q and o_plain");
     host.plain = view(plain, forward.getLayout());
   }
+  host.maxLogits = maxLogits;
 }
 
 //===----------------------------------------------------------------------===//

@@ -218,15 +218,19 @@ LogicalResult ForwardOp::verify() {
       return emitOpError("expects ")
              << name << " of rank " << rank << ", got " << tensor.getRank();
   }
-  if (getLse() && type(getLse()).getRank() != queryRank)
-    return emitOpError("expects lse of rank ")
-           << queryRank << ", got " << type(getLse()).getRank();
+  const std::pair<StringRef, Value> ofRows[] = {{"lse", getLse()},
+                                                {"max_logits", getMaxLogits()}};
+  for (auto [name, value] : ofRows)
+    if (value && type(value).getRank() != queryRank)
+      return emitOpError("expects ") << name << " of rank " << queryRank
+                                     << ", got " << type(value).getRank();
 
   if (failed(verifyElements(*this, tensors)))
     return failure();
-  if (getLse() && !type(getLse()).getElementType().isF32())
-    return emitOpError("expects lse of f32, got ")
-           << type(getLse()).getElementType();
+  for (auto [name, value] : ofRows)
+    if (value && !type(value).getElementType().isF32())
+      return emitOpError("expects ")
+             << name << " of f32, got " << type(value).getElementType();
 
   bool is8Bit = getElementType().getIntOrFloatBitWidth() == 8;
   if (failed(verifyScales(*this, is8Bit)) || failed(verifyTerms(*this)) ||
@@ -293,17 +297,16 @@ LogicalResult ForwardOp::verify() {
       failed(agree("length", {"k", getK()}, {"v", v}, keyAxis)) ||
       failed(agree("length", {"q", getQ()}, {"o", o}, queryAxis)))
     return failure();
-  if (getLse()) {
-    RankedTensorType lse = type(getLse());
-    SmallVector<int64_t> expected(q.getShape().drop_back());
-    if (headOfQ > queryAxis)
-      std::swap(expected[headOfQ], expected[queryAxis]);
+  SmallVector<int64_t> expected(q.getShape().drop_back());
+  if (headOfQ > queryAxis)
+    std::swap(expected[headOfQ], expected[queryAxis]);
+  for (auto [name, value] : ofRows)
     for (auto [dim, extent] : llvm::enumerate(expected))
-      if (failed(verifyCompatibleDims({lse.getDimSize(dim), extent})))
+      if (value &&
+          failed(verifyCompatibleDims({type(value).getDimSize(dim), extent})))
         return emitOpError("expects extent ")
-               << extent << " in dimension " << dim << " of lse, got "
-               << lse.getDimSize(dim);
-  }
+               << extent << " in dimension " << dim << " of " << name
+               << ", got " << type(value).getDimSize(dim);
   int64_t heads = q.getDimSize(headOfQ), keyHeads = k.getDimSize(headOfK);
   if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(keyHeads) &&
       (keyHeads == 0 || heads % keyHeads))
@@ -398,7 +401,8 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
       std::swap(shape[shape.size() - 2], shape.back());
     lse = RankedTensorType::get(shape, builder.getF32Type());
   }
-  build(builder, state, o, lse, plain, q, k, v, /*qv=*/Value(), aux, scale,
+  build(builder, state, o, lse, plain, /*maxLogits=*/Type(), q, k, v,
+        /*qv=*/Value(), aux, scale,
         /*scales=*/ValueRange(), /*maxQ=*/Value(), /*splits=*/Value(),
         /*sinks=*/Value(), DenseI64ArrayAttr(),
         /*qTerms=*/builder.getI64IntegerAttr(1),

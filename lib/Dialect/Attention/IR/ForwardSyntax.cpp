@@ -40,6 +40,8 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << " transposed_v";
   if (getPlain())
     printer << " plain";
+  if (getMaxLogits())
+    printer << " max_logits";
   if (getMods())
     printer << " mods " << getModsAttr();
   printKeptScale(printer, *this);
@@ -144,6 +146,7 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
     result.addAttribute(getTransposedVAttrName(result.name),
                         builder.getUnitAttr());
   bool hasPlain = succeeded(parser.parseOptionalKeyword("plain"));
+  bool hasMaxLogits = succeeded(parser.parseOptionalKeyword("max_logits"));
   ArrayAttr mods;
   if (succeeded(parser.parseOptionalKeyword("mods")) &&
       parser.parseAttribute(mods, getModsAttrName(result.name),
@@ -156,11 +159,14 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
       parser.getCurrentLocation(&typeLoc) || parser.parseType(type))
     return failure();
-  unsigned results = type.getNumResults();
-  if (type.getNumInputs() != 3 ||
-      (hasPlain ? results != 3 : results < 1 || results > 2))
+  // o, plain and the largest scores where they are asked for; and lse, without
+  // which plain is not.
+  unsigned least = 1 + (hasPlain ? 2 : 0) + (hasMaxLogits ? 1 : 0),
+           most = least + (hasPlain ? 0 : 1), results = type.getNumResults();
+  if (type.getNumInputs() != 3 || results < least || results > most)
     return parser.emitError(typeLoc)
-           << "expects 3 operand types and " << (hasPlain ? "3" : "1 or 2")
+           << "expects 3 operand types and " << least
+           << (least == most ? "" : " or " + std::to_string(most))
            << " result types, got " << type.getNumInputs() << " and "
            << results;
   if (parser.resolveOperands({q, k, v}, type.getInputs(), typeLoc,
@@ -185,7 +191,8 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
                            hasSplits ? 1 : 0, sinksType ? 1 : 0}));
   result.addAttribute(
       getResultSegmentSizeAttr(),
-      builder.getDenseI32ArrayAttr({1, results > 1 ? 1 : 0, hasPlain ? 1 : 0}));
+      builder.getDenseI32ArrayAttr({1, hasPlain || results == most ? 1 : 0,
+                                    hasPlain ? 1 : 0, hasMaxLogits ? 1 : 0}));
   Region *score = result.addRegion(), *keep = result.addRegion();
   Region *lengths = result.addRegion(), *placeQ = result.addRegion(),
          *placeK = result.addRegion(), *blocks = result.addRegion(),

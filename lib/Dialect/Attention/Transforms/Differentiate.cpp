@@ -191,15 +191,23 @@ void Differentiation::keepResults() {
     if (isEdited)
       state.addTypes(
           RankedTensorType::get(o.getShape(), forward.getElementType()));
+    if (Value maxLogits = forward.getMaxLogits())
+      state.addTypes(maxLogits.getType());
     state.addAttributes(
         llvm::to_vector(forward->getDiscardableAttrDictionary()));
     state.propertiesAttr = forward->getPropertiesAsAttribute();
     for (Region &region : forward->getRegions())
       state.addRegion()->takeBody(region);
     auto both = cast<ForwardOp>(builder.create(state));
-    both.getProperties().setResultSegmentSizes({1, 1, isEdited ? 1 : 0});
-    for (auto [from, to] : llvm::zip(forward.getResults(), both.getResults()))
-      from.replaceAllUsesWith(to);
+    both.getProperties().setResultSegmentSizes(
+        {1, 1, isEdited ? 1 : 0, forward.getMaxLogits() ? 1 : 0});
+    for (auto [from, to] :
+         {std::pair(Value(forward.getO()), Value(both.getO())),
+          {forward.getLse(), both.getLse()},
+          {forward.getPlain(), both.getPlain()},
+          {forward.getMaxLogits(), both.getMaxLogits()}})
+      if (from)
+        from.replaceAllUsesWith(to);
     forward.erase();
     forward = both;
   }

@@ -58,6 +58,7 @@ private:
   void freeScratch();
   void buildHead(Value b, Value h);
   void buildRow(Value b, Value h, Value keyHead, Value i);
+  void storeMaxLogit(Value b, Value h, Value i);
   void storeOutput(Value x, Value batch, Value h, Value i, Value c);
   /// What is stored in place of an element of the output.
   Value editOutput(Value x, Value batch, Value h, Value i, Value c);
@@ -439,14 +440,27 @@ Value ReferenceBuilder::loadSink(Value h) {
   return widen(memref::LoadOp::create(b, host.sinks, h));
 }
 
+/// Of the scores in `row`; those that are NaN do not count.
+void ReferenceBuilder::storeMaxLogit(Value batch, Value h, Value i) {
+  Value lowest = number(-std::numeric_limits<double>::infinity());
+  Value largest = loop(keys, lowest, [&](Value j, Value max) {
+    Value score = memref::LoadOp::create(b, row, j);
+    return arith::MaxNumFOp::create(b, max, score).getResult();
+  });
+  storeRounded(largest, host.maxLogits, getPlace(Sequence::query, batch, h, i));
+}
+
 void ReferenceBuilder::buildRow(Value batch, Value h, Value keyHead, Value i) {
   Value lowest = number(-std::numeric_limits<double>::infinity());
-  Value max =
-      loop(keys, host.sinks ? loadSink(h) : lowest, [&](Value j, Value max) {
-        Value score = buildScoreMod(batch, h, keyHead, i, j);
-        memref::StoreOp::create(b, score, row, j);
-        return arith::MaximumFOp::create(b, max, score).getResult();
-      });
+  Value max = loop(keys, lowest, [&](Value j, Value max) {
+    Value score = buildScoreMod(batch, h, keyHead, i, j);
+    memref::StoreOp::create(b, score, row, j);
+    return arith::MaximumFOp::create(b, max, score).getResult();
+  });
+  if (host.maxLogits)
+    storeMaxLogit(batch, h, i);
+  if (host.sinks)
+    max = arith::MaximumFOp::create(b, max, loadSink(h));
   // Without a visible key the softmax is 0 / 0; it is defined to be 0.
   Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, lowest);
   auto branch = scf::IfOp::create(b, TypeRange(), none,

@@ -112,18 +112,26 @@ LogicalResult Candidate::addOperation(Operation *op) {
   auto isAux = [&](Value value) {
     return scored && llvm::is_contained(scored.getAux(), value);
   };
-  // An lse that nobody uses makes no difference.
-  bool dropsLse = isa<ForwardOp>(op) && op->getNumResults() == 2 &&
-                  op->getResult(1).use_empty();
-  SmallVector<Type> types(op->getResultTypes());
-  if (dropsLse)
-    types.pop_back();
+  // What of lse and the like nobody uses makes no difference.
+  auto forward = dyn_cast<ForwardOp>(op);
+  SmallVector<Value> kept;
+  SmallVector<Type> types;
+  for (OpResult result : op->getResults())
+    if (!forward || !forward.isOfRows(result) || !result.use_empty() ||
+        (forward.getPlain() && result == forward.getLse())) {
+      kept.push_back(result);
+      types.push_back(result.getType());
+    }
   Operation *copy = Operation::create(
       op->getLoc(), op->getName(), types, op->getOperands(),
       op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
       /*successors=*/{}, op->getNumRegions());
-  if (dropsLse)
-    cast<ForwardOp>(copy).getProperties().setResultSegmentSizes({1, 0, 0});
+  if (forward) {
+    auto &sizes = cast<ForwardOp>(copy).getProperties().resultSegmentSizes;
+    sizes[1] = llvm::is_contained(kept, forward.getLse());
+    sizes[2] = llvm::is_contained(kept, forward.getPlain());
+    sizes[3] = llvm::is_contained(kept, forward.getMaxLogits());
+  }
   // Not in a block yet: its operands are still those outside.
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
@@ -151,7 +159,7 @@ LogicalResult Candidate::addOperation(Operation *op) {
       return failure();
     }
   }
-  for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+  for (auto [from, to] : llvm::zip_equal(kept, copy->getResults()))
     mapping.map(from, to);
   inside.insert(copy);
   return success();
@@ -240,7 +248,7 @@ LogicalResult Candidate::build() {
     originals.push_back(operand.get());
   }
 
-  // Of forward lse may be left out, of the others nothing.
+  // Of forward all but o may be left out, of the others nothing.
   for (OpResult result : root->getResults())
     if (!isa<ForwardOp>(root) || result.getResultNumber() == 0 ||
         !result.use_empty())
@@ -249,7 +257,7 @@ LogicalResult Candidate::build() {
   SmallVector<Value> returned;
   for (OpResult result : results)
     if (!isa<AppendOp>(root))
-      returned.push_back(copy->getResult(result.getResultNumber()));
+      returned.push_back(mapping.lookup(result));
   func::ReturnOp::create(inside, root->getLoc(), returned);
   function->setType(b.getFunctionType(function->front().getArgumentTypes(),
                                       ValueRange(returned).getTypes()));

@@ -65,7 +65,7 @@ OpFoldResult Candidate::getResultExtent(OpResult result, int64_t dim) {
   }
   auto forward = cast<ForwardOp>(root);
   ScoredOpInterface scored = forward;
-  if (number == 1) {
+  if (forward.isOfRows(root->getResult(number))) {
     int64_t head = scored.getHeadAxisOf(forward.getQ()),
             sequence = scored.getSequenceAxisOf(forward.getQ()),
             outer = std::min(head, sequence);

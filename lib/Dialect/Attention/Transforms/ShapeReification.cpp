@@ -47,22 +47,23 @@ struct ForwardShapes
     Reifier reifier{b, op->getLoc()};
     // Its last extent, which q may not have, is static.
     shapes.push_back(reifier.like(forward.getO(), forward.getQ()));
-    Value lse = forward.getLse();
-    if (!lse)
-      return success();
     // (.., head, query) whatever the layout.
-    Extents extents;
-    int64_t rank = cast<RankedTensorType>(lse.getType()).getRank();
-    for (int64_t axis = 0; axis < rank; ++axis) {
-      int64_t own = axis == rank - 2 ? forward.getHeadAxisOf(forward.getQ())
-                    : axis == rank - 1
-                        ? forward.getSequenceAxisOf(forward.getQ())
-                        : axis;
-      extents.push_back(reifier.get(lse, axis, forward.getQ(), own));
+    for (Value result : op->getResults().drop_front()) {
+      if (!forward.isOfRows(result)) {
+        shapes.push_back(reifier.like(result, forward.getQ()));
+        continue;
+      }
+      Extents extents;
+      int64_t rank = cast<RankedTensorType>(result.getType()).getRank();
+      for (int64_t axis = 0; axis < rank; ++axis) {
+        int64_t own = axis == rank - 2 ? forward.getHeadAxisOf(forward.getQ())
+                      : axis == rank - 1
+                          ? forward.getSequenceAxisOf(forward.getQ())
+                          : axis;
+        extents.push_back(reifier.get(result, axis, forward.getQ(), own));
+      }
+      shapes.push_back(extents);
     }
-    shapes.push_back(extents);
-    if (Value plain = forward.getPlain())
-      shapes.push_back(reifier.like(plain, forward.getQ()));
     return success();
   }
 };

@@ -25,10 +25,9 @@ SmallVector<Loops::Role> Loops::findRoles() {
     for (OpOperand &operand : forward.getSinksMutable())
       roles[operand.getOperandNumber()] = Role::Head;
     results[0] = Role::Output;
-    if (forward.getLse())
-      results[1] = Role::Number;
-    if (forward.getPlain())
-      results[2] = Role::Output;
+    for (OpResult result : op->getResults().drop_front())
+      results[result.getResultNumber()] =
+          forward.isOfRows(result) ? Role::Number : Role::Output;
     return roles;
   }
   auto backward = cast<BackwardOp>(op);

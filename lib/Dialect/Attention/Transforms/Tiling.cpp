@@ -176,10 +176,11 @@ void ForwardTile::setTypes(ForwardOp tile) {
   SmallVector<int64_t> shape(q.getShape());
   shape.back() = o.getShape().back();
   tile.getO().setType(RankedTensorType::get(shape, o.getElementType()));
-  if (tile.getLse())
-    tile.getLse().setType(RankedTensorType::get(
-        {shape[0], shape[op.getHeadAxis()], shape[op.getSequenceAxis()]},
-        b.getF32Type()));
+  for (Value ofRows : {Value(tile.getLse()), Value(tile.getMaxLogits())})
+    if (ofRows)
+      ofRows.setType(RankedTensorType::get(
+          {shape[0], shape[op.getHeadAxis()], shape[op.getSequenceAxis()]},
+          b.getF32Type()));
   if (Value plain = tile.getPlain())
     plain.setType(RankedTensorType::get(
         shape, cast<RankedTensorType>(plain.getType()).getElementType()));
@@ -253,7 +254,7 @@ struct ForwardTiling
       return failure();
     at.assign(offsets.begin(), offsets.end());
     extents.assign(sizes.begin(), sizes.end());
-    if (number == 1)
+    if (forward.isOfRows(op->getResult(number)))
       return success();
     if (forward.getHeadAxis() == 2) {
       std::swap(at[1], at[2]);
@@ -275,7 +276,7 @@ struct ForwardTiling
       return failure();
     at.assign(offsets.begin(), offsets.end());
     extents.assign(sizes.begin(), sizes.end());
-    if (number == 1)
+    if (forward.isOfRows(op->getResult(number)))
       return success();
     // Elements of a row are computed at once.
     if (!isWhole(offsets[3], sizes[3], forward.getO(), 3))

@@ -25,10 +25,13 @@ using namespace fa3;
 using namespace fa3::hopper;
 
 /// Whether numbers are products, or integers that are, of whose signs nothing
-/// is known, so that the greatest of many is positive as a rule. Not those that
-/// masks choose, which stand where few steps are.
+/// is known, so that the greatest of many is positive as a rule; or the
+/// greatest of such. Not those that masks choose, which stand where few steps
+/// are.
 static bool isProduct(Value value) {
   Operation *op = value.getDefiningOp();
+  if (auto part = dyn_cast_or_null<FragmentReduceOp>(op))
+    return part.getKind() == Combine::max && isProduct(part.getSource());
   if (auto wait = dyn_cast_or_null<WgmmaWaitOp>(op))
     return cast<OpResult>(value).getResultNumber() < wait.getInflight().size();
   return isa_and_nonnull<arith::SIToFPOp>(op) && isProduct(op->getOperand(0));

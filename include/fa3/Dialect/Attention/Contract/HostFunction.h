@@ -52,10 +52,10 @@ struct HostFunction {
   /// What merges results, alone in its function.
   std::optional<HostMerge> merge;
 
-  /// Arguments seen as (batch, head, sequence, element); lse as (batch, head,
-  /// query), null if the function does not return it. With a place other
-  /// dimensions, or none, are in front of the heads.
-  mlir::Value q, k, v, o, lse;
+  /// Arguments seen as (batch, head, sequence, element); lse and largest scores
+  /// as (batch, head, query), null if the function does not return them. With a
+  /// place other dimensions, or none, are in front of the heads.
+  mlir::Value q, k, v, o, lse, maxLogits;
   /// What o would be without `epilogue`, null if the function does not return
   /// it.
   mlir::Value plain;
@@ -124,10 +124,10 @@ bool hasHostForm(mlir::func::FuncOp function);
 /// the caller erases one of the two.
 ///
 /// Every tensor argument becomes a memref with dynamic strides, the last being
-/// 1; o and lse become trailing arguments. Arguments are named by the attribute
+/// 1; results become trailing arguments. Arguments are named by the attribute
 /// `tile.name` ("q", "k", "v", "qv", "aux0", .., "scale", "q_scale", "k_scale",
-/// "v_scale", "o", "lse", "o_plain", "o_parts", "lse_parts", "dq", "dk", "dv",
-/// "daux0",
+/// "v_scale", "o", "lse", "o_plain", "max_logits", "o_parts", "lse_parts",
+/// "dq", "dk", "dv", "daux0",
 /// .., "rotation", "x8", "x_scale", "count", "index", "full_count",
 /// "full_index", "arg3" unless the argument or result has a name already) and
 /// dimensions by `tile.dims`. Checks that need the actual shapes are

@@ -127,6 +127,13 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     are: a pass that wants to know only n, to make the heads of a group rows of
     one tile, has it.
 
+    With `max_logits` the last result is the largest score of every query, f32
+    and in the order of lse: of visible keys and behind `score_mod`, -inf where
+    there are none. Sinks are no scores of keys and have no part in it, nor has
+    `keep_mod`; a score that is NaN counts for nothing. It is what QK-clip wants
+    (MuonClip, arXiv 2507.20534, section 2.1): the maximum over all rows of a
+    head is the head's largest logit, and maxima have no order.
+
     Example:
     ```mlir
     %o, %lse = attention.forward %q, %k, %v mods [#attention.causal]
@@ -134,18 +141,18 @@ def Attention_ForwardOp : Attention_Op<"forward", [
       -> (tensor<2x32x?x128xbf16>, tensor<2x32x?xf32>)
     ```
 
-    C1. q, k, v and o have rank 4, lse rank 3; with `place_q` or `place_k` they
+    C1. q, k, v and o have rank 4, lse and max_logits rank 3; with `place_q` or `place_k` they
         have one dimension for every index it yields, and q, k, v and o the last
         one.
     C2. q, k and v have one element type: f16, bf16, f8E4M3FN or f8E5M2; or q
         and k have i8, and v f8E4M3FN or f8E5M2. o has that of q, or f16, bf16
-        or f32 with 8-bit operands; lse has f32.
+        or f32 with 8-bit operands; lse and max_logits have f32.
     C3. the head dims (element dimensions) are static, from 1 to 576, that of v to
         512; with 8-bit operands multiples of 16 to 256; that of q is `q_terms` times that of k, v and o
         agree. In memory rows of q, k and v start at multiples of 16 bytes: with
         head dims that are no multiples of 8 there is room behind them.
     C4. batch extents agree, where there is no place.
-    C5. k and v agree in heads and in keys; q, o and lse in heads and queries.
+    C5. k and v agree in heads and in keys; q, o, lse and max_logits in heads and queries.
     C6. the key heads divide the query heads.
     C7. score_mod has arguments (f32, index, index, index, index) and yields f32.
     C8. mask_mod has arguments (index, index, index, index) and yields i1.
@@ -209,7 +216,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                        OptionalAttr<I64Attr>:$group,
                        OptionalAttr<F32Attr>:$keptScale);
   let results = (outs AnyRankedTensor:$o, Optional<AnyRankedTensor>:$lse,
-                      Optional<AnyRankedTensor>:$plain);
+                      Optional<AnyRankedTensor>:$plain,
+                      Optional<AnyRankedTensor>:$maxLogits);
   let regions = (region MaxSizedRegion<1>:$scoreMod, MaxSizedRegion<1>:$maskMod,
                         MaxSizedRegion<1>:$lengthsRegion, MaxSizedRegion<1>:$placeQRegion,
                         MaxSizedRegion<1>:$placeKRegion, MaxSizedRegion<1>:$blocksRegion,
@@ -231,6 +239,10 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     /// Lists by blocks of keys are for gradients.
     ::mlir::Region *findBlocksRegion(Sequence by) {
       return by == Sequence::query ? &getBlocksRegion() : nullptr;
+    }
+    /// Whether `value` is a result with one number for every query.
+    bool isOfRows(::mlir::Value value) {
+      return value && (value == getLse() || value == getMaxLogits());
     }
     /// Elements of a query and of a key; q has `q_terms` columns for each.
     int64_t getHeadDim() {

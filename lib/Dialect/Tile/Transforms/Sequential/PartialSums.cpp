@@ -19,9 +19,21 @@ bool fa3::tile::isSameAlongRows(Value value) {
          matchPattern(value, m_Constant(&constant));
 }
 
-std::optional<SmallVector<ReduceOp>> fa3::tile::findTotals(Value start) {
+/// Whether totals of the kind are of the result as they were of an operand.
+static bool keepsTotals(ReduceKind kind, OpOperand &use) {
+  Operation *op = use.getOwner();
+  unsigned number = use.getOperandNumber();
+  bool isScaled = isa<arith::MulFOp, math::FmaOp>(op) && number < 2 &&
+                  isSameAlongRows(op->getOperand(1 - number));
+  if (kind == ReduceKind::max)
+    return isa<arith::MaxNumFOp>(op) || (isScaled && isa<arith::MulFOp>(op));
+  return isa<arith::AddFOp>(op) || (isa<math::FmaOp>(op) && number == 2) ||
+         isScaled;
+}
+
+std::optional<SmallVector<ReduceOp>> fa3::tile::findTotals(ReduceOp partial) {
   SmallVector<ReduceOp> totals;
-  SmallVector<Value> worklist = {start};
+  SmallVector<Value> worklist = {partial.getResult()};
   llvm::DenseSet<Value> seen;
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
@@ -31,7 +43,7 @@ std::optional<SmallVector<ReduceOp>> fa3::tile::findTotals(Value start) {
       Operation *op = use.getOwner();
       unsigned number = use.getOperandNumber();
       if (auto reduce = dyn_cast<ReduceOp>(op)) {
-        if (reduce.getKind() != ReduceKind::add || reduce.getDim() != 1)
+        if (reduce.getKind() != partial.getKind() || reduce.getDim() != 1)
           return std::nullopt;
         if (reduce.getModulo() || value == reduce.getInit())
           worklist.push_back(reduce.getResult());
@@ -65,11 +77,7 @@ std::optional<SmallVector<ReduceOp>> fa3::tile::findTotals(Value start) {
         worklist.push_back(yield->getParentOp()->getResult(number));
         continue;
       }
-      bool isLinear = isa<arith::AddFOp>(op) ||
-                      (isa<math::FmaOp>(op) && number == 2) ||
-                      (isa<arith::MulFOp, math::FmaOp>(op) &&
-                       isSameAlongRows(op->getOperand(number == 0 ? 1 : 0)));
-      if (!isLinear)
+      if (!keepsTotals(partial.getKind(), use))
         return std::nullopt;
       worklist.push_back(op->getResult(0));
     }

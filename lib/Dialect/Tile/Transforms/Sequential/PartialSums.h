@@ -11,10 +11,11 @@ namespace fa3::tile {
 /// Whether every element of a row is the same.
 bool isSameAlongRows(mlir::Value value);
 
-/// The reductions that sum up a tile along its columns in the end, if all that
-/// is done with it on the way is linear and treats the columns of a row alike:
-/// then neither their order nor how the sum is divided among them matters.
-std::optional<llvm::SmallVector<ReduceOp>> findTotals(mlir::Value start);
+/// The reductions that sum up partial sums along their columns in the end, if
+/// all that is done with them on the way is linear and treats the columns of a
+/// row alike: then neither their order nor how the sum is divided among them
+/// matters. The same of partial maxima, and of maxima on the way.
+std::optional<llvm::SmallVector<ReduceOp>> findTotals(ReduceOp partial);
 
 /// Whether a total does nothing but divide, so that only the quotient counts.
 bool onlyDivides(ReduceOp total);

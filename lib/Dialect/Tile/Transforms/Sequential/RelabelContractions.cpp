@@ -191,7 +191,7 @@ bool ColumnReorder::prepare(OpOperand &tile) {
         continue;
       auto reduce = dyn_cast<ReduceOp>(user);
       if (!reduce || reduce.getDim() != 1 || use.getOperandNumber() != 0 ||
-          (reduce.getModulo() && !findTotals(reduce.getResult())))
+          (reduce.getModulo() && !findTotals(reduce)))
         return false;
       reductions.push_back(&use);
     }

@@ -94,8 +94,7 @@ struct SumByProducts : fa3::tile::impl::SumByProductsBase<SumByProducts> {
 
   bool replace(ReduceOp reduce) {
     DotOp product = findProduct(reduce);
-    std::optional<SmallVector<ReduceOp>> totals =
-        findTotals(reduce.getResult());
+    std::optional<SmallVector<ReduceOp>> totals = findTotals(reduce);
     if (!product || !totals ||
         (sums == options::Sums::Auto && !isWorthIt(product, *totals)))
       return false;
