@@ -26,9 +26,9 @@ def compiled_too(test):
     """Compiles all that the interpreter runs in a test to PTX, in the end."""
     modules, real = set(), request.Request._interpret
 
-    def spy(self, o, lse):
+    def spy(self, made):
         modules.add(self.spec.to_mlir())
-        return real(self, o, lse)
+        return real(self, made)
 
     patch = mock.patch.object(request.Request, "_interpret", spy)
     patch.start()
