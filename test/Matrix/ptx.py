@@ -25,8 +25,9 @@ import check_each_pass
 import matrix
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "Examples"))
+sys.path += [str(ROOT / "test" / "Examples"), str(ROOT / "test" / "Device")]
 import masks  # noqa: E402
+from ptx_arrays import rounding_of  # noqa: E402
 
 HOPPER = "builtin.module(fa3-tile,fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper)"
 SHORT = "--dims b=1,sq=100,sk=170"
@@ -84,8 +85,6 @@ EXAMPLES = {
     "varlen_causal_gqa": "--dims tq=80,tk=130,b1=4 --lengths=cu_q=1,0,70"
     " --lengths=cu_k=65,3,60 --scalar max_q=70",
 }
-# Rounding of the types that a module may have, the coarsest first.
-ROUNDINGS = {"bf16": 2.0**-8, "f16": 2.0**-11, "f8": 2.0**-11}
 DISTANCE = re.compile(r"max abs ([0-9.e+-]+|nan|inf)")
 
 
@@ -180,8 +179,7 @@ def check(args, folder, name, path, arguments):
     if code:
         is_limit = check_each_pass.LIMITS.search(text)
         return name, "limit" if is_limit else "failed", text
-    module = path.read_text()
-    rounding = next(value for key, value in ROUNDINGS.items() if key in module)
+    rounding = rounding_of(path.read_text())
     close = [f"--atol={4 * rounding}", f"--rtol={4 * rounding}"]
     code, text = run(
         [args.run, "--executor=ptx", path, *arguments, f"--against={hopper}", *close, *args.more],

@@ -22,6 +22,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,6 +34,9 @@ import ptx_harmless
 import ptx_slices
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "Device"))
+import ptx_bits  # noqa: E402
+
 CASES = [
     "full d64",
     "full d64 three slots",
@@ -203,6 +207,16 @@ class Kernel:
                 return verdict, message
         return "", ""
 
+    def save(self, folder, mutant):
+        """What test/Device/ptx_bits.py --replay compares with a GPU."""
+        kind, number, line = mutant
+        for i, problem in enumerate(self.problems[:2]):
+            text = folder / f"kernel-{self.stem}-{kind}-{number + 1}-{i}.ptx"
+            text.write_text(self.mutate(number, line))
+            shutil.copy(self.manifest, text.with_suffix(".json"))
+            ptx_bits.write_tolerance(text, self.path.read_text())
+            ptx_bits.Case(text).save(self.args, *problem)
+
     def is_reached(self, kind, number):
         old = self.lines[number]
         guard = re.match(r"^\s*(@!?%?\w+\s+)?", old)[1] or ""
@@ -336,9 +350,18 @@ def main():
         metavar="FILE",
         help="output of an earlier run with --list, whose verdicts other\nthan MISSED count",
     )
+    parser.add_argument(
+        "--save",
+        type=pathlib.Path,
+        metavar="DIR",
+        help="what is harmless by running, for test/Device/ptx_bits.py --replay",
+    )
     parser.add_argument("--csv", type=pathlib.Path, metavar="FILE", help="counts, for docs/figures")
     parser.add_argument("--list", action="store_true", help="a line for each mutant")
+    parser.set_defaults(timeout=300)
     args = parser.parse_args()
+    if args.save:
+        args.save.mkdir(parents=True, exist_ok=True)
     begin = time.time()
     cases = {case["name"]: case for case in json.loads((HERE / "cases.json").read_text())}
     table = collections.defaultdict(collections.Counter)
@@ -367,6 +390,8 @@ def main():
             table[kind][verdict] += 1
             if verdict == "harmless":
                 rules[message] += 1
+            if args.save and message.startswith("by running"):
+                kernel.save(args.save, (kind, number, line))
             if args.list or verdict in ("MISSED", "crash"):
                 print(
                     f"{verdict}: {describe(kernel, (kind, number, line))}: {message[:200]}",
