@@ -29,7 +29,7 @@ INIT = '''# SPDX-License-Identifier: Apache-2.0
 FlashAttention-3, and all else as `.fa3`."""
 
 from . import fa3
-from .fa3.hub import flash_attn_func, flash_attn_varlen_func, flash_attn_with_kvcache
+from .fa3.hf.hub import flash_attn_func, flash_attn_varlen_func, flash_attn_with_kvcache
 
 __version__ = fa3.__version__
 __all__ = [

@@ -7,7 +7,7 @@
 #
 #   scripts/wheel.sh [--bundle | --no-bundle] [--install] [--test]
 #
-# Ready-made kernels (python/fa3/common_kernels.json) are put in, so that their
+# Ready-made kernels (python/fa3/cli/common_kernels.json) are put in, so that their
 # first call compiles nothing: cubins by the ptxas of the PATH or of the package
 # nvidia-cuda-nvcc, which is installed for it. Where there is neither they are
 # left out, which is said here and by `python -m fa3 info`; with --bundle that
@@ -113,10 +113,10 @@ done) >"$prebuilt/python/link.txt"
 scripts/release_documents.py --check-links "$prebuilt/python/link.txt"
 ready=$fa3_build/python/bundle
 if [ $bundle != none ]; then
-  # As fa3.driver.find_ptxas looks for it.
+  # As fa3.build.driver.find_ptxas looks for it.
   find_ptxas() {
     PYTHONPATH=python "$tools/bin/python" -c \
-      'from fa3.driver import find_ptxas; print(find_ptxas())'
+      'from fa3.build.driver import find_ptxas; print(find_ptxas())'
   }
   if [ -z "$(find_ptxas)" ] &&
     ! "$tools/bin/pip" install -q nvidia-cuda-nvcc >&2; then

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from fa3.serving_spec import Append, ServingBackwardSpec, ServingSpec
-from fa3.spec import Spec
+from fa3.kernels.serving_spec import Append, ServingBackwardSpec, ServingSpec
+from fa3.kernels.spec import Spec
 from fa3_device.features import EIGHT_BITS, Mask
 
 from .cells import Cell

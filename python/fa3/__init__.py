@@ -29,28 +29,34 @@ from .errors import (
 
 # Public names by the module that has them; imported at the first use.
 _NAMES = {
-    "compile": "driver",
-    "compile_program": "foreign",
-    "Kernel": "driver",
+    "compile": "build.driver",
+    "compile_program": "build.foreign",
+    "Kernel": "build.driver",
     "attention": "api",
     "attention_kernel": "api",
     "autotune": "tuning",
     "flex_attention": "flex",
-    "merge": "merging",
-    "BlockMask": "blocks",
+    "merge": "serving.merging",
+    "BlockMask": "kernels.blocks",
     "install_flash_attn_2": "flash_attn_2",
     "install_flash_attn_3": "flash_attn_3",
     "register": "sdpa",
     "uninstall_flash_attn_2": "flash_attn_2",
     "uninstall_flash_attn_3": "flash_attn_3",
 }
-_MODULES = (
-    "torch", "jax", "hf", "hf_flash", "flash_attn_2", "flash_attn_3", "flash_attn_interface",
-    "flash_mla", "flex", "api",
-    "bench", "blocks", "bundle", "cache", "call", "compiler", "driver", "foreign", "gradients",
-    "invariance", "launch", "masks", "merging", "operators", "packed", "program", "request",
-    "serving", "spec", "tensors", "trace", "tuning",
-)  # fmt: skip
+#: Public modules by where they lie, imported at the first use, too.
+_MODULES = {
+    **{
+        name: name for name in (
+            "api", "bench", "cli", "engines", "flash_attn_2", "flash_attn_3",
+            "flash_attn_interface", "flash_mla", "flex", "hf", "jax", "kernels", "masks",
+            "sdpa", "serving", "torch", "tuning",
+        )
+    },
+    "bundle": "cli.bundle",
+    "hub": "hf.hub",
+    "invariance": "kernels.invariance",
+}  # fmt: skip
 
 __all__ = [
     "ArgumentError", "ArgumentTypeError", "BlockMask", "CompileError",
@@ -63,13 +69,13 @@ __all__ = [
 if TYPE_CHECKING:
     __version__: str
     from .api import attention, attention_kernel
-    from .blocks import BlockMask
-    from .driver import Kernel, compile
+    from .kernels.blocks import BlockMask
+    from .build.driver import Kernel, compile
     from .flash_attn_2 import install_flash_attn_2, uninstall_flash_attn_2
     from .flash_attn_3 import install_flash_attn_3, uninstall_flash_attn_3
     from .flex import flex_attention
-    from .foreign import compile_program
-    from .merging import merge
+    from .build.foreign import compile_program
+    from .serving.merging import merge
     from .sdpa import register
     from .tuning import autotune
 
@@ -83,7 +89,7 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
     if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{_MODULES[name]}", __name__)
     raise AttributeError(f"module 'fa3' has no attribute '{name}'")
 
 

@@ -11,8 +11,11 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable
 
-from . import blocks, values
-from .checks import (
+from .build.driver import Kernel, compile
+from .calls.request import Request, call_key, plans, run_traced
+from .errors import ArgumentError, UnsupportedError
+from .kernels import blocks
+from .kernels.checks import (
     DIMS,
     check_head_dims,
     check_layout,
@@ -20,12 +23,10 @@ from .checks import (
     check_types,
     check_window,
 )
-from .driver import Kernel, compile
-from .errors import ArgumentError, UnsupportedError
-from .request import Request, call_key, plans, run_traced
-from .spec import FLOATS_8, Regions, Spec
-from .tensors import autocast, beside
-from .trace import trace_mods
+from .kernels.spec import FLOATS_8, Regions, Spec
+from .mods.trace import trace_mods
+from .support import values
+from .support.tensors import autocast, beside
 
 
 def attention(
@@ -311,7 +312,7 @@ def _with_gradients(key: Any, q: Any, k: Any, v: Any, scale: float | None) -> An
 
 
 def _with_max_logit(q: Any, k: Any, v: Any, kind: Any, return_lse: bool, **named: Any) -> Any:
-    from . import max_logit
+    from .calls import max_logit
 
     torch = sys.modules.get("torch")
     named["return_lse"] = True
@@ -329,7 +330,7 @@ def _with_max_logit(q: Any, k: Any, v: Any, kind: Any, return_lse: bool, **named
 
 _DOOR = f"{__package__}.torch"
 
-#: fa3.watch.is_watched, once there is torch.
+#: fa3.support.watch.is_watched, once there is torch.
 _is_watched: Any = None
 
 
@@ -340,7 +341,7 @@ def _watch() -> Any:
 
 
 def watch() -> Any:
-    from . import watch
+    from .support import watch
 
     return watch
 
@@ -361,13 +362,13 @@ def torch_door() -> Any:
 
 
 def watched_door() -> Any:
-    from .watched import attention
+    from .autograd.watched import attention
 
     return attention
 
 
 def edited_door() -> Any:
-    from .epilogues import attention
+    from .autograd.epilogues import attention
 
     return attention
 

@@ -19,11 +19,14 @@ from typing import Any
 
 import torch
 
-from . import api, forks, gradients, operators, packed, serving, values
+from . import api, serving
 from . import flash_attn_interface as functions
+from .autograd.namespace import ops
+from .calls import gradients
 from .errors import ArgumentError, Fa3Error, UnsupportedError
-from .namespace import ops
-from .program import to_text
+from .kernels.program import to_text
+from .serving import operators, packed
+from .support import forks, values
 
 MODULES = ("flash_attn", "flash_attn.flash_attn_interface")
 VERSION = "2.8.4+fa3"

@@ -18,11 +18,14 @@ import torch
 
 from torch.nn import functional
 
-from . import api, append, cache_rows, invariance, max_logit, merging, native, packed
-from . import refusals, serving, values, watch
+from . import api, serving
+from .calls import max_logit
+from .calls.launch import keep
 from .errors import ArgumentError, UnsupportedError
-from .launch import keep
-from .qv import is_operand, join
+from .kernels import invariance
+from .serving import append, cache_rows, merging, packed
+from .serving.qv import is_operand, join
+from .support import native, refusals, values, watch
 
 Window = Any  # two whole numbers, -1 for no end
 
@@ -38,7 +41,7 @@ def flash_attn_func(
 ) -> Any:  # fmt: skip
     """q (batch, queries, heads, d), k and v (batch, keys, key heads, d or dv): out,
     or (out, softmax_lse) with `return_attn_probs`. With qv (batch, queries, heads, dv)
-    scores are q k^T + qv v^T (fa3.qv). return_max_logit as fa3.attention has it, one
+    scores are q k^T + qv v^T (fa3.serving.qv). return_max_logit as fa3.attention has it, one
     result more behind the others."""
     q, k = _joined(q, qv, k, v)
     return _attention(

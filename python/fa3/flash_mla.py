@@ -16,8 +16,9 @@ from typing import Any
 import torch
 
 from . import flash_attn_interface as functions
-from . import serving, values
+from . import serving
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from .support import values
 
 
 @dataclasses.dataclass

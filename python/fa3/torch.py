@@ -15,14 +15,18 @@ from typing import Any, Callable, Sequence
 
 import torch
 
-from . import api, checks, flops, gradients, nodes, sdpa, tensors, watch
-from .blocks import Lists
+from . import api, sdpa
+from .autograd import flops, nodes
+from .autograd.namespace import NAME, ops
+from .calls import gradients
 from .errors import ArgumentError, ArgumentTypeError, UnsupportedError
-from .namespace import NAME, ops
-from .program import EXTRAS, Program, mods_text, parse, to_text
+from .kernels import checks
+from .kernels.blocks import Lists
+from .kernels.program import EXTRAS, Program, mods_text, parse, to_text
+from .mods.trace import Traced, trace_mods
 from .sdpa import Report, activate, deactivate, is_active, register, report
-from .trace import Traced, trace_mods
-from .values import number
+from .support import tensors, watch
+from .support.values import number
 
 __all__ = [
     "Report", "activate", "attention", "deactivate", "is_active", "register", "report",
@@ -33,7 +37,7 @@ __all__ = [
 # Operators
 # -----------------------------------------------------------------------------
 
-# `program` is a fa3.program.Program as text, `extras` the tensors that it names and
+# `program` is a fa3.kernels.program.Program as text, `extras` the tensors that it names and
 # then those of mods, `numbers` what mods have captured. No argument has a default:
 # torch strips those, and then its autograd for lists of tensors counts wrong.
 _library = torch.library.Library(NAME, "DEF")
@@ -324,7 +328,7 @@ def attention(
     """fa3.attention as an operator of torch, torch.ops.fa3.forward, or inference where
     there are no gradients: for torch.compile and for gradients, of q, k, v, sinks,
     bias, slopes and the tensors of mods, and through lse. `backward` as set_backward
-    has it; `lists` of blocks, as fa3.blocks reads them, for_gradients where there are
+    has it; `lists` of blocks, as fa3.kernels.blocks reads them, for_gradients where there are
     some. With `max_logits` o, lse and the largest score of every query, which carries no
     gradient, by torch.ops.fa3.forward_max or inference_max."""
     compiling = torch.compiler.is_compiling()

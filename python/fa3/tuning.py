@@ -10,12 +10,15 @@ import math
 import sys
 from typing import Any, Callable, Mapping, Sequence
 
-from . import api, bench, kernels, request, tensors
-from .call import Call, device_guard
-from .driver import Kernel, _choose, get_driver
+from . import api, bench
+from .build.driver import Kernel, _choose, get_driver
+from .calls import request
+from .calls.call import Call, device_guard
+from .calls.request import Request
 from .errors import ArgumentError, CompileError, Fa3Error, TraceError, UnsupportedError
-from .request import Request
-from .spec import Spec
+from .kernels import compiled as kernels
+from .kernels.spec import Spec
+from .support import tensors
 
 Point = Mapping[str, Any]
 
@@ -231,7 +234,7 @@ def attention(options: Any, q: Any, k: Any, v: Any, **named: Any) -> Any:
         raise UnsupportedError(
             f"kernel_options: {names}, under torch.compile; fa3.autotune chooses for all calls"
         )
-    from . import watch
+    from .support import watch
 
     if watch.is_watched():
         watch.check_underived(f"kernel_options: {names}", q, k, v)

@@ -65,8 +65,8 @@ def main():
         print("python_door.py: no CUDA device", file=sys.stderr)
         return 1
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, fa3 "
-          f"{fa3.__version__} by {fa3.compiler.get_compiler().name}, "
-          f"ptxas {fa3.driver.find_ptxas() or 'none'}")  # fmt: skip
+          f"{fa3.__version__} by {fa3.build.compiler.get_compiler().name}, "
+          f"ptxas {fa3.build.driver.find_ptxas() or 'none'}")  # fmt: skip
     for name in options.only or PARTS:
         try:
             PARTS[name](options.quick)

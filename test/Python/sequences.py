@@ -11,7 +11,8 @@ import support
 if support.HAS_TORCH:
     import torch
 
-    from fa3 import api, packed, serving
+    from fa3 import api, serving
+    from fa3.serving import packed
 
 
 def starts(lengths):

@@ -48,7 +48,8 @@ def run_two_processes(case, script, timeout=400):
 
 
 def has_compiler():
-    from fa3 import compiler, errors
+    from fa3 import errors
+    from fa3.build import compiler
 
     try:
         compiler.get_compiler()
@@ -61,7 +62,7 @@ needs_compiler = unittest.skipUnless(has_compiler(), "needs a compiler")
 
 
 def has_interpreter():
-    from fa3 import compiler
+    from fa3.build import compiler
 
     return has_compiler() and hasattr(compiler.get_compiler(), "_c")
 
@@ -88,8 +89,8 @@ def compile_too(compiler):
 
 
 def compile_for_gpu(text, options):
-    """As fa3.kernels and its kin ask for it, without ptxas."""
-    from fa3 import driver
+    """As fa3.kernels.compiled and its kin ask for it, without ptxas."""
+    from fa3.build import driver
 
     pipeline = options.pipeline
     if "attention.forward" in text and "mask_mod (" in text:
@@ -114,7 +115,7 @@ def only_interpreted():
 
 
 if has_interpreter():
-    from fa3 import compiler as _module
+    from fa3.build import compiler as _module
 
     compile_too(_module.get_compiler())
 
@@ -124,7 +125,7 @@ def real_view(name, value, stream=None):
     return _VIEW(name, value, stream)
 
 
-from fa3.tensors import view as _VIEW  # noqa: E402
+from fa3.support.tensors import view as _VIEW  # noqa: E402
 
 
 class FakeLaunch(ctypes.Structure):
@@ -156,7 +157,9 @@ def fake_gpu():
     """Torch tensors in host memory count as on device 0, streams are 77."""
     import torch
 
-    from fa3 import kernels, request, tensors
+    from fa3.calls import request
+    from fa3.kernels import compiled as kernels
+    from fa3.support import tensors
 
     real = real_view
 

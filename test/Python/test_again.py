@@ -16,7 +16,10 @@ if support.HAS_TORCH:
     from torch.nn import functional
 
     import fa3.torch as door
-    from fa3 import flash_attn_interface, gradients, nodes, packed, sdpa, serving
+    from fa3 import flash_attn_interface, sdpa, serving
+    from fa3.autograd import nodes
+    from fa3.calls import gradients
+    from fa3.serving import packed
 
 HAS_KERNELS = support.HAS_TORCH and hasattr(torch.library, "get_kernel")
 

@@ -12,7 +12,9 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import call, compiler, driver, kernels, request, spec
+from fa3.build import compiler, driver
+from fa3.calls import call, request
+from fa3.kernels import compiled as kernels, spec
 
 if support.HAS_TORCH:
     import torch
@@ -179,7 +181,7 @@ class LaunchTest(unittest.TestCase):
         with mock.patch.object(
             compiler.get_compiler(), "compile", wraps=compiler.get_compiler().compile
         ) as compile:
-            driver.set_driver(driver.Driver(fa3.driver.caches.Cache(None), []))
+            driver.set_driver(driver.Driver(fa3.build.driver.caches.Cache(None), []))
             self.addCleanup(driver.set_driver, None)
             for q, k in (
                 (self.q, self.k),
@@ -278,7 +280,7 @@ class LaunchTest(unittest.TestCase):
 
     def test_a_mod_is_not_that_of_the_next_call(self):
         mod = lambda s, b, h, q, kv: s * 2.0  # noqa: E731
-        kernels = fa3.kernels.kernels
+        kernels = fa3.kernels.compiled.kernels
         for number in range(2):
             fa3.attention(self.q, self.k, self.k, score_mod=mod)
             self.assertEqual(len(kernels), 1 + number)
@@ -373,7 +375,7 @@ class LaunchTest(unittest.TestCase):
         scales = torch.ones(2, 2)
         o = fa3.attention(q, k, k, q_descale=scales, k_descale=scales)
         self.assertEqual(o.dtype, torch.bfloat16)
-        one = fa3.call.ones(torch, q.device).data_ptr()
+        one = fa3.calls.call.ones(torch, q.device).data_ptr()
         for number in range(2):
             fa3.attention(q, k, k, out_dtype=torch.float16)
             # All three descales are 1, in a repeated call as well.
@@ -415,7 +417,7 @@ class LaunchTest(unittest.TestCase):
         self.assertLess(best, 60e-6)
 
     def test_overhead_of_the_operator(self):
-        text = fa3.program.to_text(True, None, 0.0, None, False, "bhsd")
+        text = fa3.kernels.program.to_text(True, None, 0.0, None, False, "bhsd")
         given = (self.q, self.k, self.k, [], [], text, None)
         fa3.torch  # noqa: B018  registers it
         operator, best = torch.ops.fa3.inference.default, 1.0
@@ -440,7 +442,7 @@ class LaunchTest(unittest.TestCase):
             self.assertIn(size, params)
 
     def test_cpu_is_refused(self):
-        with mock.patch.object(fa3.tensors, "view", support.real_view):
+        with mock.patch.object(fa3.support.tensors, "view", support.real_view):
             with self.assertRaisesRegex(
                 fa3.ArgumentError, "'q': device is cpu, expected CUDA"
             ):

@@ -14,7 +14,8 @@ if support.HAS_TORCH:
 
     from fa3 import api
     from fa3 import flash_attn_interface as door
-    from fa3 import packed, serving
+    from fa3 import serving
+    from fa3.serving import packed
     from fa3 import torch as torch_door
 
 

@@ -8,7 +8,7 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import blocks, kernels
+from fa3.kernels import blocks, compiled as kernels
 
 if support.HAS_TORCH:
     import torch
@@ -48,7 +48,7 @@ class BlocksTest(unittest.TestCase):
         with torch.inference_mode():
             count = torch.ones((1, 1, 2), dtype=torch.int32)
             index = torch.zeros((1, 1, 2, 2), dtype=torch.int32)
-        made = fa3.blocks._ascending(count, index)
+        made = fa3.kernels.blocks._ascending(count, index)
         self.assertEqual(made[0, 0, :, 0].tolist(), [0, 0])
 
     def random_lists(self, b, h, rows, columns, seed=0, last=True):
@@ -204,14 +204,14 @@ class BlocksTest(unittest.TestCase):
     def lists_of_gradients(self, mask):
         """Gradients of q, and the text of the kernel that gave them."""
         texts = []
-        real = fa3.gradients.interpret
+        real = fa3.calls.gradients.interpret
 
         def interpret(spec, *rest):
             texts.append(spec.to_mlir())
             return real(spec, *rest)
 
         q = self.q.clone().requires_grad_()
-        with mock.patch.object(fa3.gradients, "interpret", interpret):
+        with mock.patch.object(fa3.calls.gradients, "interpret", interpret):
             o = fa3.attention(q, self.k, self.v, block_mask=mask, interpret=True)
             (o.float() * torch.linspace(-1, 1, 16)).sum().backward()
         return q.grad, texts[0]

@@ -16,7 +16,11 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import bundle, cache, cli, compiler, driver, elf, kernels, request
+from fa3 import cli
+from fa3.build import cache, compiler, driver, elf
+from fa3.calls import request
+from fa3.cli import bundle
+from fa3.kernels import compiled as kernels
 
 if support.HAS_TORCH:
     import torch
@@ -86,7 +90,9 @@ class ListTest(unittest.TestCase):
     def test_calls_ask_for_those_of_the_list(self):
         """attention, the switch, gradients, packed sequences, decoding."""
         from fa3 import flash_attn_interface as door
-        from fa3 import gradients, program, sdpa, serving
+        from fa3 import sdpa, serving
+        from fa3.calls import gradients
+        from fa3.kernels import program
 
         for one in bundle.common_kernels():
             bundle.make_kernel(**one)
@@ -143,7 +149,8 @@ FIRST_CALL = """
 import contextlib, os, sys, time
 sys.path[:0] = {path!r}
 import support, torch, fa3
-from fa3 import compiler, kernels
+from fa3.build import compiler
+from fa3.kernels import compiled as kernels
 compiler.set_compiler(None)  # which support has opened
 q = torch.zeros(1, 4, 40, 64, dtype=torch.float16)
 with support.fake_gpu():

@@ -17,8 +17,9 @@ from unittest import mock
 
 import support
 
-from fa3 import cache, compiler, driver, errors
-from fa3.compiler import Code, CompileOptions, Compiler
+from fa3 import errors
+from fa3.build import cache, compiler, driver
+from fa3.build.compiler import Code, CompileOptions, Compiler
 
 MANIFEST = b'{"function": "f", "args": []}'
 
@@ -462,7 +463,7 @@ import sys
 sys.path.insert(0, {path!r})
 import fa3
 kernel = fa3.attention_kernel("f16", 64, ptx_version=90)
-print(kernel.source, fa3.compiler._compiler is None)
+print(kernel.source, fa3.build.compiler._compiler is None)
 """
 
     def test_cache_hit_does_not_open_the_compiler(self):

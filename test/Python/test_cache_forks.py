@@ -10,8 +10,8 @@ import unittest
 
 from test_cache import CountingCompiler
 
-from fa3 import cache, compiler, driver
-from fa3.compiler import CompileOptions
+from fa3.build import cache, compiler, driver
+from fa3.build.compiler import CompileOptions
 
 
 @unittest.skipUnless(hasattr(os, "fork"), "needs fork")

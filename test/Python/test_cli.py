@@ -13,7 +13,8 @@ from unittest import mock
 
 import support  # noqa: F401
 
-from fa3 import bench, cli, demo
+from fa3 import bench, cli
+from fa3.cli import demo
 
 
 def run(*arguments):
@@ -45,7 +46,7 @@ class CommandTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             package = pathlib.Path(folder, "fa3")
             package.mkdir()
-            with mock.patch.object(cli, "__file__", str(package / "cli.py")):
+            with mock.patch.object(cli, "__file__", str(package / "cli" / "__init__.py")):
                 self.assertEqual(cli.describe_commit(), "unknown")
                 (package / "_commit.txt").write_text("v1.2-3-gabc\n")
                 self.assertEqual(cli.describe_commit(), "v1.2-3-gabc")
@@ -158,7 +159,8 @@ class CommandTest(unittest.TestCase):
         """Each call of fa3 by values, in the interpreter."""
         import torch
 
-        from fa3 import api, packed, serving
+        from fa3 import api, serving
+        from fa3.serving import packed
 
         seen = []
         for module in (api, packed, serving):

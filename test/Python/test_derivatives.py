@@ -15,7 +15,8 @@ if support.HAS_TORCH:
     from torch.autograd import forward_ad
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from fa3 import flash_attn_interface, hf, packed, serving
+    from fa3 import flash_attn_interface, hf, serving
+    from fa3.serving import packed
 
 
 def definition(q, k, v, score=None, sinks=None, bias=None):

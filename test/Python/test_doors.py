@@ -14,7 +14,8 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import api, errors, merging
+from fa3 import api, errors
+from fa3.serving import merging
 
 if support.HAS_TORCH:
     import torch

@@ -16,7 +16,7 @@ from sequences import OnCpu, i32, one_sequence, starts
 if support.HAS_TORCH:
     import torch
 
-    from fa3 import invariance
+    from fa3.kernels import invariance
     from fa3.engines import calls, plugins
     from fa3.errors import UnsupportedError
 

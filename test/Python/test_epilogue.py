@@ -9,7 +9,7 @@ import support
 
 import fa3
 from fa3.errors import ArgumentTypeError, TraceError, UnsupportedError
-from fa3.trace import trace_mods
+from fa3.mods.trace import trace_mods
 
 if support.HAS_TORCH:
     import torch

@@ -15,7 +15,8 @@ if support.HAS_TORCH:
     import torch
 
     import fa3
-    from fa3 import packed, serving
+    from fa3 import serving
+    from fa3.serving import packed
     from fa3 import flash_attn_interface as door
 
 

@@ -12,7 +12,7 @@ import unittest
 import support
 
 import fa3
-from fa3.compiler import CompileOptions, ToolCompiler, get_compiler
+from fa3.build.compiler import CompileOptions, ToolCompiler, get_compiler
 
 FORMS = support.ROOT / "test" / "Conversion" / "ConvertToAttention"
 THREE = pathlib.Path(__file__).parent / "Inputs" / "three_kinds.mlir"

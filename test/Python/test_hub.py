@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder in the layout of the Hub's kernels (scripts/hub_kernel.py), and fa3.hub: loaded
+"""A folder in the layout of the Hub's kernels (scripts/hub_kernel.py), and fa3.hf.hub: loaded
 as `kernels` does, beside the package, with values in the interpreter; by `kernels` itself
 and by transformers where these are installed."""
 
@@ -20,7 +20,8 @@ if support.HAS_TORCH:
     import torch
 
     import fa3
-    from fa3 import api, hub, serving
+    from fa3 import api, serving
+    from fa3.hf import hub
 
 SCRIPT = support.ROOT / "scripts" / "hub_kernel.py"
 
@@ -58,7 +59,7 @@ def load(variant):
 """
 
 TWO = LOAD + """
-import fa3, fa3.torch
+import fa3, fa3.torch, fa3.serving.packed
 
 kernel = load(pathlib.Path(sys.argv[1]))
 theirs = kernel.fa3
@@ -77,7 +78,7 @@ for one in (fa3, theirs):
     o = attend(q, k)
     grads = torch.autograd.grad(o.float().square().sum(), q)
     compiled = torch.compile(attend, backend="aot_eager", fullgraph=True)(q, k)
-    packed = one.packed.attention(
+    packed = one.serving.packed.attention(
         q[0].transpose(0, 1), *[q[0, :2].transpose(0, 1)] * 2, cu, cu, 12, 12, None, None,
         causal=True, window=None, softcap=0.0, chunk=0, scale=None, return_lse=False,
         interpret=True,
@@ -87,8 +88,8 @@ for one, other in zip(*made):
     assert torch.equal(one, other)
 assert torch.equal(made[0][0], made[0][2])
 names = {name.partition("::")[0] for name in torch._C._dispatch_get_all_op_names()}
-assert sorted(names & {fa3.namespace.NAME, theirs.namespace.NAME}) == sorted(
-    ["fa3", theirs.namespace.NAME]
+assert sorted(names & {fa3.autograd.namespace.NAME, theirs.autograd.namespace.NAME}) == sorted(
+    ["fa3", theirs.autograd.namespace.NAME]
 ), names
 listed = getattr(torch.nn.attention, "list_flash_attention_impls", lambda: ["fa3-compiler"])
 assert listed().count("fa3-compiler") == 1
@@ -96,7 +97,7 @@ assert listed().count("fa3-compiler") == 1
 
 ALONE = LOAD + """
 kernel = load(pathlib.Path(sys.argv[1]))
-assert kernel.fa3.namespace.NAME == "fa3" and "fa3" not in sys.modules
+assert kernel.fa3.autograd.namespace.NAME == "fa3" and "fa3" not in sys.modules
 q = torch.zeros(1, 8, 2, 16, dtype=torch.float16)
 try:
     kernel.flash_attn_func(q, q, q)
@@ -117,7 +118,7 @@ import kernels, torch
 from transformers import MistralConfig, MistralForCausalLM
 
 kernel = kernels.get_kernel("someone/fa3", version=1)
-calls, on_cpu = [], kernel.fa3.hf_flash._Functions(True)
+calls, on_cpu = [], kernel.fa3.hf.flash._Functions(True)
 for name in ("flash_attn_func", "flash_attn_varlen_func"):
     def call(*args, real=getattr(on_cpu, name), **named):
         calls.append(sorted(named))
@@ -187,7 +188,7 @@ class FolderTest(unittest.TestCase):
 @support.needs_torch
 @support.needs_interpreter
 class FunctionsTest(unittest.TestCase):
-    """fa3.hub: FlashAttention-3's functions, with s_aux and dropout_p."""
+    """fa3.hf.hub: FlashAttention-3's functions, with s_aux and dropout_p."""
 
     def setUp(self):
         for module in (api, serving):

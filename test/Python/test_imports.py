@@ -32,7 +32,7 @@ def run(script):
 class ImportTest(unittest.TestCase):
     def test_imports_nothing_of_others(self):
         script = (
-            "import fa3, fa3.trace, fa3.api, fa3.driver\n"
+            "import fa3, fa3.mods.trace, fa3.api, fa3.build.driver\n"
             "print(sorted({'torch', 'jax', 'numpy', 'transformers'} & set(sys.modules)))"
         )
         self.assertEqual(run(script).strip(), "[]")
@@ -42,7 +42,7 @@ class ImportTest(unittest.TestCase):
     def test_without_dynamo_where_nothing_is_compiled(self):
         # It takes half as long to import as torch.
         script = (
-            "import sys, torch, fa3, fa3.hf, fa3.packed, fa3.flash_attn_interface\n"
+            "import sys, torch, fa3, fa3.hf, fa3.serving.packed, fa3.flash_attn_interface\n"
             "fa3.torch.activate()\n"
             "q = torch.randn(1, 2, 9, 16, dtype=torch.float16, requires_grad=True)\n"
             "fa3.attention(q, q, q, interpret=True).sum().backward()\n"

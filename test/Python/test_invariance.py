@@ -10,9 +10,10 @@ from sequences import i32, one_sequence, starts
 if support.HAS_TORCH:
     import torch
 
-    from fa3 import invariance, serving
+    from fa3 import serving
+    from fa3.kernels import invariance
     from fa3.errors import ArgumentError, UnsupportedError
-    from fa3.spec import Spec
+    from fa3.kernels.spec import Spec
 
 PART = 128
 

@@ -11,7 +11,9 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import cache, driver, kernels, request
+from fa3.build import cache, driver
+from fa3.calls import request
+from fa3.kernels import compiled as kernels
 
 if support.HAS_TORCH:
     import torch
@@ -79,14 +81,15 @@ class QuickKernelTest(unittest.TestCase):
     @unittest.skipUnless(importlib.util.find_spec("jax"), "needs jax")
     def test_jax_asks_again(self):
         from fa3 import jax as door
-        from fa3 import program, trace
+        from fa3.kernels import program
+        from fa3.mods import trace
 
         traced = trace.trace_mods(None, lambda b, h, i, j: (i >= j) & (i - j < 70))
         text = program.to_text(
             False, None, 0.0, None, False, "bhsd", mods=program.mods_text(traced)
         )
         rows = torch.zeros(4, 1, 2, 33, 256, dtype=torch.bfloat16)
-        views = [fa3.tensors.view("x", one) for one in rows]
+        views = [fa3.support.tensors.view("x", one) for one in rows]
         frame = mock.Mock()
         frame.device.return_value, frame.stream.return_value = 0, 77
         frame.operands.return_value, frame.results.return_value = views[:3], views[3:]

@@ -9,7 +9,7 @@ import support
 from sequences import OnCpu, i32, starts
 
 import fa3
-from fa3 import max_logit
+from fa3.calls import max_logit
 
 if support.HAS_TORCH:
     import torch
@@ -143,8 +143,8 @@ class DenseTest(unittest.TestCase):
         self.same(rows, largest(self.q, self.k))
 
     def test_operators_are_sound(self):
-        from fa3 import program
-        from fa3.namespace import ops
+        from fa3.kernels import program
+        from fa3.autograd.namespace import ops
 
         text = program.to_text(
             False, None, 0.0, None, True, "bhsd", interpret=True, max_logits=True

@@ -17,7 +17,7 @@ if support.HAS_TORCH:
     from torch._dynamo.utils import counters
     from torch.nn.attention import flex_attention as flex
 
-    from fa3 import inside
+    from fa3.dynamo import inside
 
 
 def attend(q, k, v, *args, **named):

@@ -16,13 +16,15 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import native
+from fa3.support import native
 
 if support.HAS_TORCH:
     import torch
 
-    from fa3 import flash_attn_interface, gradients, packed, serving
-    from fa3._runtime import runtime
+    from fa3 import flash_attn_interface, serving
+    from fa3.calls import gradients
+    from fa3.serving import packed
+    from fa3.support.runtime import runtime
 
 IN_C = support.HAS_TORCH and native.module() is not None
 needs_native = unittest.skipUnless(IN_C, "needs fa3_native and torch 2.10")
@@ -129,7 +131,7 @@ class LaunchTest(unittest.TestCase):
         self.q = torch.randn(1, 4, 64, 64).to(torch.bfloat16)
 
     def clear(self):
-        from fa3 import request
+        from fa3.calls import request
 
         for one in (request.plans, gradients._plans, serving._plans, serving.ready,
                     packed._plans, packed._calls):  # fmt: skip
@@ -364,7 +366,7 @@ class LaunchTest(unittest.TestCase):
 
 
 def _calls():
-    from fa3 import request
+    from fa3.calls import request
 
     return request.plans.values()
 
@@ -382,7 +384,7 @@ class OffTest(unittest.TestCase):
         return made.stdout.strip()
 
     def test_switched_off(self):
-        say = "import fa3.native as n; print(n.report(), n.module())"
+        say = "import fa3.support.native as n; print(n.report(), n.module())"
         said = self.run_python(say, FA3_NATIVE="0")
         self.assertEqual(said, "in Python: switched off by FA3_NATIVE=0 None")
 
@@ -392,7 +394,7 @@ class OffTest(unittest.TestCase):
             folder = pathlib.Path(made)
             for name in (native.NAME, "libfa3_runtime.so"):
                 (folder / name).write_bytes(b"nothing")
-            say = "import fa3.native as n; print(n.report()); import fa3"
+            say = "import fa3.support.native as n; print(n.report()); import fa3"
             said = self.run_python(say, FA3_RUNTIME_LIBRARY=str(folder / "libfa3_runtime.so"))
         self.assertRegex(said, f"in Python: .*{native.NAME}")
 

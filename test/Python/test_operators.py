@@ -12,7 +12,7 @@ if support.HAS_TORCH:
     import torch
 
     from fa3 import flash_attn_interface as door
-    from fa3 import merging, operators  # noqa: F401
+    from fa3.serving import merging, operators  # noqa: F401
 
 
 def compiled(function):

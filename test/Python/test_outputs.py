@@ -13,7 +13,9 @@ if support.HAS_TORCH:
     import torch
     from sequences import OnCpu, i32
 
-    from fa3 import api, outputs, request, tensors
+    from fa3 import api
+    from fa3.calls import request
+    from fa3.support import outputs, tensors
     from fa3 import flash_attn_interface as door
 else:
     OnCpu = unittest.TestCase

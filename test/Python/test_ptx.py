@@ -8,7 +8,8 @@ import unittest
 import support
 
 import fa3
-from fa3 import compiler, tensors
+from fa3.build import compiler
+from fa3.support import tensors
 
 if support.HAS_TORCH:
     import torch

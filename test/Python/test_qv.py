@@ -79,7 +79,7 @@ class QvTest(OnCpu):
 
     def test_joined(self):
         """Where kernels do not take qv: one product, of columns next to each other."""
-        from fa3 import qv as joins
+        from fa3.serving import qv as joins
 
         for order, first in (("v first", 1), ("k first", 0), ("apart", None)):
             pair = self.caches(order)

@@ -18,7 +18,8 @@ if support.HAS_TORCH:
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch.utils.flop_counter import FlopCounterMode
 
-    from fa3 import serving, watch
+    from fa3 import serving
+    from fa3.support import watch
 
 
 @support.needs_torch

@@ -14,7 +14,8 @@ if support.HAS_TORCH:
     import torch
 
     from fa3 import flash_attn_interface as door
-    from fa3 import packed, serving
+    from fa3 import serving
+    from fa3.serving import packed
 
 
 @support.needs_torch

@@ -9,7 +9,7 @@ import unittest
 import support
 
 import fa3
-from fa3 import pure, reads, trace
+from fa3.mods import pure, reads, trace
 
 if support.HAS_TORCH:
     import stale_pairs
@@ -151,7 +151,7 @@ class JaxTest(unittest.TestCase):
         """JAX keeps traces, too."""
         import jax
 
-        from fa3 import jax_trace
+        from fa3.jax import trace as jax_trace
 
         count = 0
         for name, pair in stale_pairs.pairs():
@@ -170,7 +170,7 @@ class JaxTest(unittest.TestCase):
     def test_one_array_then_two(self):
         import jax.numpy as jnp
 
-        from fa3 import jax_trace
+        from fa3.jax import trace as jax_trace
 
         one, two = jnp.arange(8), jnp.arange(8) // 2
         held = [one, one]

@@ -15,7 +15,9 @@ if support.HAS_TORCH:
     import torch
 
     import fa3.torch as door
-    from fa3 import flash_attn_interface, gradients, program
+    from fa3 import flash_attn_interface
+    from fa3.calls import gradients
+    from fa3.kernels import program
 
 
 def definition(q, k, v, *, causal=False, window=None, softcap=0.0, scale=None,
@@ -77,7 +79,7 @@ class OperatorTest(Problem):
 
     def test_program_with_mods_means_the_same_elsewhere(self):
         slopes, two = torch.rand(4), 2.0
-        traced = fa3.trace.trace_mods(
+        traced = fa3.mods.trace.trace_mods(
             lambda s, b, h, i, j: s * two - slopes[h], lambda b, h, i, j: i >= j
         )
         read = program.parse(self.text(mods=program.mods_text(traced)))

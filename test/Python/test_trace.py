@@ -9,7 +9,7 @@ from unittest import mock
 
 import support
 
-from fa3 import graph, trace
+from fa3.mods import graph, trace
 from fa3.errors import TraceError
 
 if support.HAS_TORCH:

@@ -10,7 +10,8 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import api, hf, request
+from fa3 import api, hf
+from fa3.calls import request
 
 HAS_TRANSFORMERS = importlib.util.find_spec("transformers") is not None
 

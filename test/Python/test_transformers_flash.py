@@ -134,7 +134,7 @@ class ModelTest(unittest.TestCase):
         self.assertTrue(hasattr(continuous_batching, "ContinuousBatchingManager"))
         prompts = [self.tokens(count).tolist() for count in (5, 17, 9)]
         calls = []
-        real = fa3.hf_flash._Functions.flash_attn_with_kvcache
+        real = fa3.hf.flash._Functions.flash_attn_with_kvcache
 
         def with_kvcache(functions, *args, **named):
             calls.append(named["page_table"].shape)
@@ -146,7 +146,7 @@ class ModelTest(unittest.TestCase):
         with mock.patch.object(
             initialization, "ensure_decode_fast_path_is_available", lambda *_: None
         ), mock.patch.object(
-            fa3.hf_flash._Functions, "flash_attn_with_kvcache", with_kvcache
+            fa3.hf.flash._Functions, "flash_attn_with_kvcache", with_kvcache
         ):
             for name, blocks in (("sdpa", 0), ("flash_fa3", 0), ("flash_fa3", 4)):
                 fa3.hf.register(interpret=True)
@@ -175,7 +175,7 @@ class ModelTest(unittest.TestCase):
 class FunctionsTest(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(0)
-        self.functions = fa3.hf_flash._Functions(True)
+        self.functions = fa3.hf.flash._Functions(True)
 
     def random(self, *shape):
         return torch.randn(*shape, dtype=torch.float16)

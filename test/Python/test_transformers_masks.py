@@ -22,7 +22,7 @@ class Module:
 
 
 def inside_operator():
-    from fa3 import inside
+    from fa3.dynamo import inside
 
     return inside.operator is not None
 
@@ -50,7 +50,7 @@ class MasksTest(unittest.TestCase):
         import transformers
         from transformers import masking_utils
 
-        from fa3 import hf_masks
+        from fa3.hf import masks as hf_masks
 
         self.transformers, self.masks, self.codes = transformers, masking_utils, hf_masks
         torch.manual_seed(0)

@@ -9,7 +9,11 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import bench, cache, driver, kernels, request, tensors, tuning
+from fa3 import bench, tuning
+from fa3.build import cache, driver
+from fa3.calls import request
+from fa3.kernels import compiled as kernels
+from fa3.support import tensors
 
 if support.HAS_TORCH:
     import torch

@@ -162,8 +162,8 @@ class WideTest(OnCpu):
 
     def test_more_heads_than_rows(self):
         """128 heads of one key head are two tiles of 64 rows."""
-        from fa3.serving_spec import ServingSpec
-        from fa3.spec import Spec
+        from fa3.kernels.serving_spec import ServingSpec
+        from fa3.kernels.spec import Spec
 
         q, k, v = self.random(1, 1, 128, 64), self.random(1, 70, 1, 64), self.random(1, 70, 1, 64)
         for splits in (1, 2):

@@ -20,8 +20,8 @@ from vllm.v1.attention.backend import (
 )
 
 from .. import masks
-from ..checks import MAX_HEAD_DIM, MAX_VALUE_DIM
 from ..errors import UnsupportedError
+from ..kernels.checks import MAX_HEAD_DIM, MAX_VALUE_DIM
 from . import calls
 
 _FLOATS_8 = {

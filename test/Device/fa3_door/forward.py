@@ -5,7 +5,7 @@ import torch
 from torch.nn.attention import flex_attention as flex
 
 import fa3
-from fa3 import kernels
+from fa3.kernels import compiled as kernels
 from fa3.bench import measure
 
 from .common import DEVICE, TOLERANCE, check, compare, random, reference

@@ -140,7 +140,7 @@ def part_gradients(quick):
         fa3.torch.set_backward("fa3")
     with check("gradients", "opcheck of torch.ops.fa3.backward"):
         small = [one[:, :, :200].contiguous() for one in (q, k, v)]
-        text = fa3.program.to_text(True, None, 0.0, None, True, "bhsd")
+        text = fa3.kernels.program.to_text(True, None, 0.0, None, True, "bhsd")
         o, lse = torch.ops.fa3.forward(*small, [], [], text, 0.1)
         torch.library.opcheck(
             torch.ops.fa3.backward.default,

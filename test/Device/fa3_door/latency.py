@@ -53,7 +53,7 @@ def run(d, grads, named):
     counts = dict(compile=0.0, compiles=0, load=0.0, loads=0)
     imported = now() - start
     import dataclasses
-    from fa3 import compiler, driver
+    from fa3.build import compiler, driver
     def timed(owner, name, what):
         real = getattr(owner, name)
         def wrapped(*given):
@@ -84,7 +84,7 @@ def run(d, grads, named):
     said = dict(counts, imported=imported, first=first, second=call(),
                 sources=[source for _, _, source in of_first])
     # Kernels for later calls, which the cache is to have.
-    from fa3 import kernels
+    from fa3.kernels import compiled as kernels
     kernels.wait()
     # Of the time to compile, what is not ptxas: once more, without.
     begin = now()
@@ -170,7 +170,7 @@ def part_latency(quick):
             twice(server, "", case, count * LIMIT_NEW, count * LIMIT_AGAIN)
         for case in (CASES[1], CASES[4], CASES[9]):
             twice(server, ", no ptxas", case, 0, 0, FA3_PTXAS="0")
-        if not fa3.cache.bundles():
+        if not fa3.build.cache.bundles():
             row("latency", "ready-made kernels", "-", "there is no bundle here")
             return
         for case in (*CASES[:4], CASES[9], CASES[11]):

@@ -41,7 +41,7 @@ def part_torch(quick):
             o = compiled(q, k, v, score, mask)
             compare(notes, o, reference(q, k, v, score=score, mask=mask)[0], 3e-2)
     with check("torch", "opcheck"):
-        text = fa3.program.to_text(True, None, 0.0, None, True, "bhsd")
+        text = fa3.kernels.program.to_text(True, None, 0.0, None, True, "bhsd")
         for operator in (torch.ops.fa3.forward, torch.ops.fa3.inference):
             torch.library.opcheck(operator.default, (q, k, v, [], [], text, 0.1))
     for named in ({}, {"causal": True}, {"window": (64, 0)}):

@@ -21,7 +21,7 @@ def part_overhead(quick):
     blocks = create_block_mask(mask_mod, None, None, 64, 64, device=DEVICE)
     one, cache = (random(2, n, 8, 64, dtype=torch.bfloat16) for n in (1, 256))
     lengths = torch.full((2,), 200, dtype=torch.int32, device=DEVICE)
-    text = fa3.program.to_text(True, None, 0.0, None, False, "bhsd")
+    text = fa3.kernels.program.to_text(True, None, 0.0, None, False, "bhsd")
     operator = torch.ops.fa3.inference.default if fa3.torch else None
     calls = {
         "fa3.attention": lambda: fa3.attention(q, q, q, causal=True),

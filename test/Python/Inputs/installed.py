@@ -13,10 +13,10 @@ import sys
 import time
 
 import fa3
-from fa3 import compiler
-from fa3._runtime import runtime as fa3_runtime
-from fa3.compiler import get_compiler
-from fa3.driver import set_driver
+from fa3.build import compiler
+from fa3.support.runtime import runtime as fa3_runtime
+from fa3.build.compiler import get_compiler
+from fa3.build.driver import set_driver
 
 start = time.monotonic()
 folder = pathlib.Path(fa3.__file__).resolve().parent

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ready-made kernels: which ones are common (common_kernels.json), how a bundle of
+them is made, and what a bundle says of itself.
+
+A bundle is a folder of entries as the cache has them (fa3.build.cache), which is read
+and never written, and bundle.json: the build of the compiler and the PTX ISAs that
+it is for. Other compilers and drivers do not find anything in it."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import itertools
+import json
+import os
+import pathlib
+from typing import Any, Callable, Sequence
+
+from ..build import cache as caches
+from ..build.compiler import build_id
+from ..build.driver import Driver, Kernel, compile, default_ptx_version, get_driver, set_driver
+
+_INDEX = "bundle.json"
+_LIST = pathlib.Path(__file__).with_name("common_kernels.json")
+
+
+def common_kernels() -> list[dict[str, Any]]:
+    """What most first calls ask for, as arguments of make_kernel."""
+    return expand(json.loads(_LIST.read_text()))
+
+
+def expand(listed: Any) -> list[dict[str, Any]]:
+    """A list of kernels, where `each` stands for all combinations of the values that
+    it has by name."""
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise ValueError("expected a list of kernels, each with names and values")
+    made = []
+    for one in listed:
+        rest = {name: value for name, value in one.items() if name != "each"}
+        each = one.get("each", {})
+        for values in itertools.product(*each.values()):
+            made.append({**rest, **dict(zip(each, values))})
+    return made
+
+
+def make_kernel(kernel: str = "forward", **named: Any) -> Kernel:
+    """forward: `named` are arguments of fa3.attention_kernel. backward: the gradients
+    of such a kernel. serving: fa3.serving, with `arrays` (names of what is given),
+    `page` (rows of a page), `heads` (heads and key heads, where heads of a group are
+    packed), `group` (heads of each key head), `splits`, `chunk`."""
+    from ..api import attention_kernel, attention_spec
+
+    if kernel == "forward":
+        return attention_kernel(**named)
+    known = {name: named.pop(name) for name in ("ptx_version",) if name in named}
+    if kernel == "backward":
+        from ..kernels.spec import BackwardSpec
+
+        text = BackwardSpec(attention_spec(return_lse=True, **named)).to_mlir()
+        return compile(text, deterministic=False, **known)
+    if kernel == "serving":
+        from ..kernels.serving_spec import ServingSpec
+
+        heads = named.pop("heads", None)
+        fields = ("page", "chunk", "splits", "group")
+        rest = {n: named.pop(n) for n in fields if n in named}
+        arrays = tuple(named.pop("arrays", ()))
+        spec = ServingSpec(
+            attention_spec(**named), arrays, heads=tuple(heads) if heads else None, **rest
+        )
+        return compile(spec.to_mlir(), **spec.options, **known)
+    raise ValueError(f"kernel '{kernel}', expected forward, backward or serving")
+
+
+def warm(
+    kernels: Sequence[dict[str, Any]], versions: Sequence[int] = (),
+    out: pathlib.Path | None = None,
+    progress: Callable[[int, int], None] = lambda count, total: None,
+) -> pathlib.Path | None:  # fmt: skip
+    """Compiles kernels, for each of these PTX ISAs (times ten), into the cache or
+    into a bundle, which then holds these and no others. Gives the folder."""
+    versions = list(versions) or [default_ptx_version()]
+    previous = get_driver()
+    if out is not None:
+        set_driver(Driver(caches.Cache(out, limit=1 << 40, shared=True), [], variants=0))
+    try:
+        return _warm(kernels, versions, out, progress)
+    finally:
+        set_driver(previous)
+
+
+def _warm(
+    kernels: Sequence[dict[str, Any]], versions: Sequence[int],
+    out: pathlib.Path | None, progress: Callable[[int, int], None],
+) -> pathlib.Path | None:  # fmt: skip
+    wanted = [{**one, "ptx_version": n} for n in versions for one in kernels]
+    made: list[Kernel] = []
+    # Each waits for an assembler most of the time.
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for kernel in pool.map(lambda named: make_kernel(**named), wanted):
+            made.append(kernel)
+            progress(len(made), len(wanted))
+    if out is not None:
+        _write_index(out, made, versions)
+    return get_driver().cache.folder
+
+
+def _write_index(
+    folder: pathlib.Path, kernels: Sequence[Kernel], versions: Sequence[int]
+) -> None:
+    keys = {one.key for one in kernels}
+    made = caches.Cache(folder)
+    for entry in made.entries():
+        if entry.key not in keys:
+            made.remove(entry.key)
+    with contextlib.suppress(OSError):
+        (folder / "locks").rmdir()
+    index = {
+        "build_id": build_id(), "ptx_versions": sorted(versions),
+        "kernels": len(keys),
+        "cubins": len({one.key for one in kernels if one.cubin is not None}),
+    }  # fmt: skip
+    (folder / _INDEX).write_text(json.dumps(index, indent=1) + "\n")
+
+
+def describe(bundle: caches.Cache, build: str, ptx_version: int) -> str:
+    """What a bundle holds, for people; and whether a compiler of this build finds
+    anything in it, for a driver that takes this PTX ISA."""
+    assert bundle.folder is not None
+    try:
+        index = json.loads((bundle.folder / _INDEX).read_text())
+        versions = [int(one) for one in index["ptx_versions"]]
+        said = f"{bundle.folder}, {index['kernels']} kernels, {index['cubins']} cubins"
+        other = index["build_id"] != build
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"{bundle.folder}, {len(bundle.entries())} kernels"
+    if other:
+        return said + "; not used: made by another build of the compiler"
+    if ptx_version not in versions:
+        made = ", ".join(str(one / 10) for one in versions)
+        return said + f"; not used: made for PTX {made}, this driver has {ptx_version / 10}"
+    return said

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scalar expressions as a graph: what a traced mod computes, and its text in the
+arith and math dialects. Equal expressions are one node.
+
+Values are `index`, `f32` or `i1`; what is loaded is converted to one of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import struct
+from typing import Any, Sequence
+
+from ..errors import TraceError
+
+INDEX, FLOAT, BOOL = "index", "f32", "i1"
+#: Of one region, with its yield: the limit of the compiler (Attention.h).
+MAX_OPERATIONS = 1024
+_GIVEN = ("argument", "number")  # print nothing
+_FAST = " fastmath<reassoc, contract>"
+_FAST_OPS = ("arith.addf", "arith.subf", "arith.mulf")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Node:
+    """One operation. `varies` says whether it depends on score or indices;
+    `numbers` are the captured numbers that it depends on."""
+
+    op: str
+    operands: tuple["Node", ...]
+    type: str
+    attribute: Any = None
+    varies: bool = False
+    numbers: frozenset[int] = frozenset()
+    nonnegative: bool = False
+    place: tuple[str, int] = ("", 0)
+
+    @property
+    def is_constant(self) -> bool:
+        return self.op == "arith.constant"
+
+
+class Graph:
+    """The nodes of one region, in order."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Node] = {}
+        #: Where the user's code is; set by the tracer before it adds nodes.
+        self.place: tuple[str, int] = ("", 0)
+
+    def add(
+        self, op: str, operands: Sequence[Node], type: str, attribute: Any = None,
+        nonnegative: bool = False, varies: bool = False,
+        numbers: frozenset[int] = frozenset(),
+    ) -> Node:  # fmt: skip
+        key = (op, tuple(id(one) for one in operands), type, attribute)
+        found = self._known.get(key)
+        if found is None:
+            found = Node(
+                op, tuple(operands), type, attribute,
+                varies or any(one.varies for one in operands),
+                numbers.union(*(one.numbers for one in operands)),
+                nonnegative, self.place,
+            )  # fmt: skip
+            self._known[key] = found
+        return found
+
+    def argument(self, name: str, type: str) -> Node:
+        """A parameter of the region."""
+        return self.add(
+            "argument", (), type, name, nonnegative=type == INDEX, varies=True
+        )
+
+    def number(self, position: int, type: str) -> Node:
+        """A captured number, a scalar argument of the kernel: i32 or f32."""
+        numbers = frozenset([position])
+        node = self.add("number", (), type, position, numbers=numbers)
+        return self.add("arith.index_cast", (node,), INDEX) if type != FLOAT else node
+
+    def constant(self, value: bool | int | float) -> Node:
+        if isinstance(value, bool):
+            return self.add("arith.constant", (), BOOL, value)
+        if isinstance(value, int):
+            return self.add("arith.constant", (), INDEX, value, nonnegative=value >= 0)
+        # NaN is not equal to itself, zeros are, whatever their sign.
+        bits = struct.unpack("<I", struct.pack("<f", _to_f32(value)))[0]
+        return self.add("arith.constant", (), FLOAT, ("bits", bits))
+
+    def cast(self, node: Node, type: str) -> Node:
+        """A value as another type, as Python's bool, int and float convert."""
+        if node.type == type:
+            return node
+        if node.is_constant:
+            value = value_of(node)
+            if type == FLOAT:
+                return self.constant(float(value))
+            if type == INDEX:
+                return self.constant(int(value))
+            return self.constant(bool(value))
+        if type == BOOL:
+            zero = self.constant(0.0 if node.type == FLOAT else 0)
+            return self.compare("ne", node, zero)
+        if type == INDEX:
+            if node.type == BOOL:
+                wide = self.add("arith.extui", (node,), "i32", nonnegative=True)
+            else:
+                wide = self.add("arith.fptosi", (node,), "i32")
+            return self.add(
+                "arith.index_cast", (wide,), INDEX, nonnegative=wide.nonnegative
+            )
+        if node.type == BOOL:
+            return self.select(node, self.constant(1.0), self.constant(0.0))
+        narrow = self.add("arith.index_cast", (node,), "i32")
+        return self.add("arith.sitofp", (narrow,), FLOAT)
+
+    def join(self, *nodes: Node) -> tuple[list[Node], str]:
+        """Values as their common type: bool below int below float."""
+        order = (BOOL, INDEX, FLOAT)
+        type = max((one.type for one in nodes), key=order.index)
+        return [self.cast(one, type) for one in nodes], type
+
+    def arithmetic(self, name: str, a: Node, b: Node) -> Node:
+        """add, sub, mul, maximum, minimum."""
+        (a, b), type = self.join(a, b)
+        if type == BOOL:
+            a, b, type = self.cast(a, INDEX), self.cast(b, INDEX), INDEX
+        if a.is_constant and b.is_constant:
+            x, y = value_of(a), value_of(b)
+            folded = {
+                "add": lambda: x + y, "sub": lambda: x - y, "mul": lambda: x * y,
+                "maximum": lambda: max(x, y), "minimum": lambda: min(x, y),
+            }[name]()  # fmt: skip
+            if not (isinstance(folded, float) and math.isnan(folded)):
+                return self.constant(folded)
+        nonnegative = (
+            type == INDEX and name != "sub" and a.nonnegative and b.nonnegative
+        )
+        ops = {
+            INDEX: {"add": "addi", "sub": "subi", "mul": "muli",
+                    "maximum": "maxsi", "minimum": "minsi"},
+            FLOAT: {"add": "addf", "sub": "subf", "mul": "mulf",
+                    "maximum": "maximumf", "minimum": "minimumf"},
+        }[type]  # fmt: skip
+        return self.add(f"arith.{ops[name]}", (a, b), type, nonnegative=nonnegative)
+
+    def divide(self, a: Node, b: Node) -> Node:
+        """True division, in f32."""
+        a, b = self.cast(a, FLOAT), self.cast(b, FLOAT)
+        if b.is_constant:
+            value = value_of(b)
+            inverse = 1.0 / value if value and math.isfinite(value) else 0.0
+            if 1e-37 < abs(inverse) < 1e37:
+                return self.arithmetic("mul", a, self.constant(inverse))
+        return self.add("arith.divf", (a, b), FLOAT)
+
+    def floor_divide(self, a: Node, b: Node) -> Node:
+        """Rounded down, as Python does. An integer divisor is constant."""
+        (a, b), type = self.join(a, b)
+        if type == FLOAT:
+            return self.add("math.floor", (self.divide(a, b),), FLOAT)
+        a, b = self.cast(a, INDEX), self.cast(b, INDEX)
+        if value_of(b) == 1:
+            return a
+        if a.is_constant:
+            return self.constant(value_of(a) // value_of(b))
+        both = a.nonnegative and b.nonnegative
+        op = "arith.divsi" if both else "arith.floordivsi"
+        return self.add(op, (a, b), INDEX, nonnegative=both)
+
+    def modulo(self, a: Node, b: Node) -> Node:
+        """With the sign of the divisor, as Python does."""
+        (a, b), type = self.join(a, b)
+        if type == FLOAT:
+            floor = self.floor_divide(a, b)
+            return self.arithmetic("sub", a, self.arithmetic("mul", floor, b))
+        a, b = self.cast(a, INDEX), self.cast(b, INDEX)
+        if a.is_constant:
+            return self.constant(value_of(a) % value_of(b))
+        if a.nonnegative and b.nonnegative:
+            return self.add("arith.remsi", (a, b), INDEX, nonnegative=True)
+        floor = self.floor_divide(a, b)
+        rest = self.arithmetic("sub", a, self.arithmetic("mul", floor, b))
+        return rest
+
+    def bitwise(self, name: str, a: Node, b: Node) -> Node:
+        """and, or, xor."""
+        (a, b), type = self.join(a, b)
+        if type == BOOL:
+            for one, other in ((a, b), (b, a)):
+                if one.is_constant and name != "xor":
+                    neutral = (name == "and") == value_of(one)
+                    return other if neutral else one
+        nonnegative = a.nonnegative and b.nonnegative
+        return self.add(f"arith.{name}i", (a, b), type, nonnegative=nonnegative)
+
+    def shift(self, name: str, a: Node, b: Node) -> Node:
+        op = {"left": "arith.shli", "right": "arith.shrsi"}[name]
+        return self.add(op, (a, b), INDEX, nonnegative=a.nonnegative)
+
+    def compare(self, predicate: str, a: Node, b: Node) -> Node:
+        """eq, ne, lt, le, gt, ge."""
+        (a, b), type = self.join(a, b)
+        if type == BOOL and predicate not in ("eq", "ne"):
+            a, b, type = self.cast(a, INDEX), self.cast(b, INDEX), INDEX
+        if a.is_constant and b.is_constant:
+            x, y = value_of(a), value_of(b)
+            return self.constant(
+                {"eq": x == y, "ne": x != y, "lt": x < y, "le": x <= y, "gt": x > y,
+                 "ge": x >= y}[predicate]
+            )  # fmt: skip
+        if predicate == "lt" and a.nonnegative and b.is_constant and not value_of(b):
+            return self.constant(False)
+        if type == FLOAT:
+            name = ("une" if predicate == "ne" else "o" + predicate)
+            return self.add("arith.cmpf", (a, b), BOOL, name)
+        name = predicate if predicate in ("eq", "ne") else "s" + predicate
+        if type == INDEX:
+            a, b = self._in_full(a, b)
+        return self.add("arith.cmpi", (a, b), BOOL, name)
+
+    def _in_full(self, a: Node, b: Node) -> tuple[Node, Node]:
+        """Whole numbers to be compared: elements of 64 bits with each other and with
+        constants in all their bits, everything else in the 32 of a kernel."""
+        wide = [_is_wide(one) for one in (a, b)]
+        if not any(wide) or not all(w or one.is_constant for w, one in zip(wide, (a, b))):
+            return a, b
+        first, second = (
+            one.operands[0] if w else self.add("arith.constant", (), "i64", one.attribute)
+            for w, one in zip(wide, (a, b))
+        )
+        return first, second
+
+    def select(self, condition: Node, a: Node, b: Node) -> Node:
+        (a, b), type = self.join(a, b)
+        if condition.is_constant:
+            return a if value_of(condition) else b
+        both = a.nonnegative and b.nonnegative
+        return self.add("arith.select", (condition, a, b), type, nonnegative=both)
+
+    def math(self, name: str, *operands: Node) -> Node:
+        """An operation of the math dialect on f32."""
+        given = [self.cast(one, FLOAT) for one in operands]
+        return self.add(f"math.{name}", given, FLOAT)
+
+    def load(self, aux: int, type: str, indices: Sequence[Node], kind: str) -> Node:
+        """An element of auxiliary tensor `aux`, as index, f32 or i1 (`kind`)."""
+        raw = self.add("load", indices, type, aux, varies=True)
+        if kind == BOOL:
+            zero = self.add("arith.constant", (), type, 0)
+            return self.add("arith.cmpi", (raw, zero), BOOL, "ne")
+        if kind == FLOAT:
+            return raw if type == "f32" else self.add("arith.extf", (raw,), FLOAT)
+        if kind == "unsigned":
+            wide = self.add("arith.extui", (raw,), "i32", nonnegative=True)
+            return self.add("arith.index_cast", (wide,), INDEX, nonnegative=True)
+        return self.add("arith.index_cast", (raw,), INDEX)
+
+
+def _is_wide(node: Node) -> bool:
+    return node.op == "arith.index_cast" and node.operands[0].type == "i64"
+
+
+def value_of(node: Node) -> Any:
+    """The value of a constant."""
+    assert node.is_constant, node.op
+    if isinstance(node.attribute, tuple):
+        return struct.unpack("<f", struct.pack("<I", node.attribute[1]))[0]
+    return node.attribute
+
+
+def _to_f32(value: float) -> float:
+    try:
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+class Printer:
+    """The text of a region, and for each of its lines the user's place."""
+
+    def __init__(self, tensor_types: Sequence[str]) -> None:
+        self._tensors = tensor_types
+        self._names: dict[int, str] = {}
+        self.lines: list[str] = []
+        self.places: list[tuple[str, int]] = []
+
+    def print(self, name: str, result: Node) -> str:
+        """The region `name`, which yields `result`. Raises TraceError at the first
+        operation that is one too many for the compiler."""
+        # A list of what is left to do: chains may be longer than Python's stack.
+        left = [result]
+        while left:
+            node = left[-1]
+            if id(node) in self._names:
+                left.pop()
+                continue
+            missing = [one for one in node.operands if id(one) not in self._names]
+            if missing:
+                left += reversed(missing)
+                continue
+            left.pop()
+            if len(self.lines) + 1 == MAX_OPERATIONS and node.op not in _GIVEN:
+                raise TraceError(
+                    f"{name} has more than {MAX_OPERATIONS} operations, the limit",
+                    *node.place,
+                )
+            self._define(node)
+        self._line(
+            f"attention.yield {self._names[id(result)]} : {result.type}", result.place
+        )
+        return "\n".join(self.lines)
+
+    def _line(self, text: str, place: tuple[str, int]) -> None:
+        self.lines.append("      " + text)
+        self.places.append(place)
+
+    def _define(self, node: Node) -> None:
+        """A name for a node whose operands have theirs."""
+        if node.op == "argument":
+            name = "%" + node.attribute
+        elif node.op == "number":
+            name = f"%arg{node.attribute}"
+        else:
+            operands = [self._names[id(one)] for one in node.operands]
+            name = f"%{len(self.lines)}"
+            self._line(f"{name} = {self._operation(node, operands)}", node.place)
+        self._names[id(node)] = name
+
+    def _operation(self, node: Node, operands: list[str]) -> str:
+        op, type = node.op, node.type
+        if op == "arith.constant":
+            return f"arith.constant {_literal(node)}"
+        if op == "load":
+            return (
+                f"tensor.extract %aux{node.attribute}[{', '.join(operands)}] : "
+                f"{self._tensors[node.attribute]}"
+            )
+        text = ", ".join(operands)
+        source = node.operands[0].type
+        if op in ("arith.cmpi", "arith.cmpf"):
+            return f"{op} {node.attribute}, {text} : {source}"
+        if op in ("arith.index_cast", "arith.extui", "arith.fptosi", "arith.sitofp",
+                  "arith.extf"):  # fmt: skip
+            return f"{op} {text} : {source} to {type}"
+        return f"{op} {text}{_FAST if op in _FAST_OPS else ''} : {type}"
+
+
+def _literal(node: Node) -> str:
+    if node.type == BOOL:
+        return "true" if node.attribute else "false"
+    if not isinstance(node.attribute, tuple):
+        return f"{node.attribute} : {node.type}"
+    value = value_of(node)
+    if math.isfinite(value):
+        return f"{value:.8e} : f32"
+    return f"0x{node.attribute[1]:08X} : f32"

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packed, padded and paged sequences, and merges, as operators: torch.ops.fa3.serve,
+append, packed, packed_backward, merge. torch.compile puts them into its graphs; eager
+calls go past them. Imported while something is traced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .. import serving
+from ..autograd import flops
+from ..autograd.namespace import NAME, ops
+from ..calls import gradients
+from ..errors import UnsupportedError
+from ..support import watch
+from . import merging, packed
+
+_ARRAYS = "Tensor? cu_q, Tensor? cu_k, Tensor? used_q, Tensor? used_k"
+_PLACES = "Tensor? batch_index, Tensor? leftpad, Tensor? page_table"
+_SCALES = "Tensor? sinks, Tensor? q_descale, Tensor? k_descale, Tensor? v_descale"
+_MASK = (
+    "bool causal, int? window_left, int? window_right, float softcap, int chunk, "
+    "float? scale"
+)
+_HOW = "int splits, bool? pack_heads, bool return_lse, str interpret"
+_NEW = (
+    "Tensor? k_new, Tensor? v_new, Tensor? rotary_cos, Tensor? rotary_sin, "
+    "bool rotary_interleaved, Tensor? rotary_at, Tensor? cu_new"
+)
+_MOST = "SymInt? max_q, SymInt? max_k"
+
+# No argument has a default, as in fa3.torch.
+_library = torch.library.Library(NAME, "FRAGMENT")
+_TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides)
+for _schema in (
+    f"serve(Tensor q, Tensor k, Tensor v, {_ARRAYS}, {_PLACES}, {_SCALES}, {_MOST}, "
+    f"{_MASK}, {_HOW}) -> (Tensor, Tensor)",
+    # New keys and values are written into k and v.
+    f"append(Tensor q, Tensor(a!) k, Tensor(b!) v, {_ARRAYS}, {_PLACES}, {_SCALES}, "
+    f"{_MOST}, {_MASK}, {_HOW}, {_NEW}) -> (Tensor, Tensor)",
+    f"packed(Tensor q, Tensor k, Tensor v, {_ARRAYS}, SymInt max_q, SymInt max_k, {_MASK}, "
+    "bool deterministic, str interpret) -> (Tensor, Tensor)",
+    "packed_backward(Tensor do, Tensor? dlse, Tensor q, Tensor k, Tensor v, Tensor o, "
+    f"Tensor lse, {_ARRAYS}, SymInt max_q, SymInt max_k, {_MASK}, bool deterministic, "
+    "str interpret) -> (Tensor, Tensor, Tensor)",
+    "merge(Tensor outs, Tensor lses, Tensor? sinks, str layout, ScalarType? out_dtype, "
+    "str interpret) -> (Tensor, Tensor)",
+):
+    _library.define(_schema, tags=_TAGS)
+
+# -----------------------------------------------------------------------------
+# Forward
+# -----------------------------------------------------------------------------
+
+
+def _spelled(interpret: bool | str) -> str:
+    return interpret if isinstance(interpret, str) else "tile" if interpret else ""
+
+
+def _ends(window: Any) -> tuple[int | None, int | None]:
+    left, right = (None, None) if window is None else window
+    return left, right
+
+
+_ARRAY_NAMES = (
+    "cu_q", "cu_k", "used_q", "used_k", "batch_index", "leftpad", "page_table", "sinks",
+    "q_descale", "k_descale", "v_descale",
+)  # fmt: skip
+_NEW_NAMES = (
+    "k_new", "v_new", "rotary_cos", "rotary_sin", "rotary_interleaved", "rotary_at",
+    "cu_new",
+)  # fmt: skip
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys((*_ARRAY_NAMES, *_NEW_NAMES)), "max_q": None, "max_k": None,
+    "causal": False, "window": None, "softcap": 0.0, "chunk": 0, "scale": None,
+    "splits": 0, "pack_heads": None, "return_lse": False, "out": None,
+    "rotary_interleaved": False, "interpret": False,
+}  # fmt: skip
+
+
+def serve(q: Any, k: Any, v: Any, **given: Any) -> Any:
+    """serving.attention, where graphs are made, or others record; `out` by a copy."""
+    if not torch.compiler.is_compiling():
+        flops.count()
+    named = _DEFAULTS | given
+    left, right = _ends(named["window"])
+    rest = [named[name] for name in (*_ARRAY_NAMES, "max_q", "max_k", "causal")]
+    rest += [left, right, float(named["softcap"])]
+    rest += [named[name] for name in ("chunk", "scale", "splits", "pack_heads", "return_lse")]
+    rest.append(_spelled(named["interpret"]))
+    new = [named[name] for name in _NEW_NAMES]
+    if all([one is None for one in (*new[:4], *new[5:])]):
+        o, lse = ops.serve(q, k, v, *rest)
+    else:
+        o, lse = ops.append(q, k, v, *rest, *new)
+    out = named["out"]
+    if out is not None:
+        watch.check_output("out", o, out)
+        out.copy_(o)
+        o = out
+    return (o, lse) if named["return_lse"] else o
+
+
+def _serve(
+    q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, used_q: Any, used_k: Any,
+    batch_index: Any, leftpad: Any, page_table: Any, sinks: Any, q_descale: Any,
+    k_descale: Any, v_descale: Any, max_q: Any, max_k: Any, causal: bool,
+    window_left: Any, window_right: Any, softcap: float, chunk: int, scale: Any,
+    splits: int, pack_heads: Any, return_lse: bool, interpret: str, k_new: Any = None,
+    v_new: Any = None, rotary_cos: Any = None, rotary_sin: Any = None,
+    rotary_interleaved: bool = False, rotary_at: Any = None, cu_new: Any = None,
+) -> Any:  # fmt: skip
+    ends = (window_left, window_right)
+    made = serving.attention(
+        q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_q=used_q,
+        used_k=used_k, batch_index=batch_index, leftpad=leftpad, page_table=page_table,
+        causal=causal, window=None if ends == (None, None) else ends, softcap=softcap,
+        chunk=chunk, scale=scale, sinks=sinks, q_descale=q_descale, k_descale=k_descale,
+        v_descale=v_descale, splits=splits, pack_heads=pack_heads, return_lse=return_lse,
+        k_new=k_new, v_new=v_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
+        rotary_interleaved=rotary_interleaved, rotary_at=rotary_at, cu_new=cu_new,
+        interpret=interpret or False,
+    )  # fmt: skip
+    if return_lse:
+        return made
+    return made, q.new_empty((0,), dtype=torch.float32)
+
+
+def _outputs(q: Any, k: Any, v: Any, return_lse: bool) -> Any:
+    """o and lse of a fake call, in the memory order of serving.attention."""
+    dtype = q.dtype if q.element_size() > 1 else torch.bfloat16
+    o = q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=dtype)
+    if not return_lse:
+        return o, q.new_empty((0,), dtype=torch.float32)
+    rows = (q.shape[1], q.shape[0]) if q.dim() == 3 else (q.shape[0], q.shape[2], q.shape[1])
+    return o, q.new_empty(rows, dtype=torch.float32)
+
+
+def _serve_fake(q: Any, k: Any, v: Any, *rest: Any) -> Any:
+    return _outputs(q, k, v, rest[21])
+
+
+# -----------------------------------------------------------------------------
+# With gradients
+# -----------------------------------------------------------------------------
+
+
+def attention(
+    q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, max_q: Any, max_k: Any, used_q: Any,
+    used_k: Any, *, causal: bool, window: Any, softcap: float, chunk: int, scale: Any,
+    return_lse: bool, interpret: bool | str = False, deterministic: bool = False,
+) -> Any:  # fmt: skip
+    """packed.attention, where Dynamo traces, or others record."""
+    left, right = _ends(window)
+    o, lse = ops.packed(
+        q, k, v, cu_q, cu_k, used_q, used_k, max_q, max_k, causal, left, right,
+        float(softcap), chunk, scale, deterministic or gradients.is_deterministic(),
+        _spelled(interpret),
+    )  # fmt: skip
+    return (o, lse) if return_lse else o
+
+
+def _packed(
+    q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, used_q: Any, used_k: Any, max_q: int,
+    max_k: int, causal: bool, window_left: Any, window_right: Any, softcap: float,
+    chunk: int, scale: Any, deterministic: bool, interpret: str,
+) -> Any:  # fmt: skip
+    return _serve(
+        q, k, v, cu_q, cu_k, used_q, used_k, None, None, None, None, None, None, None,
+        max_q, max_k, causal, window_left, window_right, softcap, chunk, scale, 0, None,
+        True, interpret,
+    )  # fmt: skip
+
+
+def _packed_fake(q: Any, k: Any, v: Any, *rest: Any) -> Any:
+    return _outputs(q, k, v, True)
+
+
+def _setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+    *given, max_q, max_k, causal, left, right, softcap, chunk, scale, same, where = inputs
+    ctx.save_for_backward(*given, *output)
+    ctx.rest = (max_q, max_k, causal, left, right, softcap, chunk, scale, same, where)
+    ctx.set_materialize_grads(False)
+
+
+def _backward_rule(ctx: Any, do: Any, dlse: Any) -> Any:
+    none = (None,) * 14
+    if do is None and dlse is None:
+        return None, None, None, *none
+    q, k, v, cu_q, cu_k, used_q, used_k, o, lse = ctx.saved_tensors
+    if do is None:
+        do = torch.zeros_like(o)
+    watch.check_gradients("packed sequences", do, dlse)
+    grads = ops.packed_backward(
+        do, dlse, q, k, v, o, lse, cu_q, cu_k, used_q, used_k, *ctx.rest
+    )
+    return *grads, *none
+
+
+def _packed_backward(
+    do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cu_q: Any, cu_k: Any,
+    used_q: Any, used_k: Any, max_q: int, max_k: int, causal: bool, window_left: Any,
+    window_right: Any, softcap: float, chunk: int, scale: Any, deterministic: bool,
+    interpret: str,
+) -> Any:  # fmt: skip
+    grads = [one.new_zeros(one.shape) for one in (q, k, v)]
+    packed_gradients(
+        do, dlse, q, k, v, o, lse, grads, (cu_q, cu_k, used_q, used_k), max_q,
+        {"causal": causal, "window": (window_left, window_right), "softcap": softcap,
+         "chunk": chunk, "scale": scale, "interpret": interpret or False},
+        deterministic,
+    )  # fmt: skip
+    return tuple(grads)
+
+
+def backward(
+    do: Any, dlse: Any, given: Any, arrays: Any, max_q: int, max_k: int,
+    named: dict[str, Any], deterministic: bool,
+) -> Any:  # fmt: skip
+    """dq, dk and dv of packed sequences, of q, k, v, o and lse."""
+    flops.count()
+    left, right = _ends(named["window"])
+    return ops.packed_backward(
+        do, dlse, *given, *arrays, max_q, max_k, named["causal"], left, right,
+        float(named["softcap"]), named["chunk"], named["scale"], deterministic,
+        _spelled(named["interpret"]),
+    )  # fmt: skip
+
+
+def packed_gradients(
+    do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, grads: Any,
+    arrays: Any, max_q: int, named: dict[str, Any], deterministic: bool,
+) -> None:  # fmt: skip
+    """Writes dq, dk and dv, `grads`, whose rows that are none of a sequence stay as
+    they are."""
+    from .. import torch as door
+
+    if door._kind not in door.OWN:
+        raise UnsupportedError(f"gradients of packed sequences, set_backward({door._kind})")
+    with torch.no_grad():
+        arrays = serving.with_empty_sequences(*arrays)
+        values = dict(zip(("cu_q", "cu_k", "used_q", "used_k"), arrays))
+        values |= {
+            "q": q, "k": k, "v": v, "o": o, "lse": lse, "max_q": max_q,
+            "do": do.resolve_neg().contiguous(),
+            "dlse": None if dlse is None else dlse.resolve_neg().contiguous(),
+            **dict(zip(("dq", "dk", "dv"), grads)),
+        }  # fmt: skip
+        packed._run(values, named, deterministic)
+
+
+def _packed_backward_fake(do: Any, dlse: Any, q: Any, k: Any, v: Any, *rest: Any) -> Any:
+    return tuple(one.new_empty(one.shape) for one in (q, k, v))
+
+
+def _without(what: str) -> Any:
+    def rule(ctx: Any, *grads: Any) -> Any:
+        raise UnsupportedError(what)
+
+    return rule
+
+
+# -----------------------------------------------------------------------------
+# Merges
+# -----------------------------------------------------------------------------
+
+
+def merge(
+    outs: Any, lses: Any, sinks: Any, layout: str, out_dtype: Any, interpret: bool | str
+) -> Any:
+    """fa3.merge, where Dynamo traces, or others record."""
+    outs, lses = (
+        torch.stack(list(one)) if isinstance(one, (list, tuple)) else one
+        for one in (outs, lses)
+    )
+    for name, one in (("outs", outs), ("lses", lses), ("sinks", sinks)):
+        if one is not None and one.requires_grad and torch.is_grad_enabled():
+            raise UnsupportedError(f"merge: gradients, and '{name}' requires some")
+    return ops.merge(outs, lses, sinks, layout, out_dtype, _spelled(interpret))
+
+
+def _merge(
+    outs: Any, lses: Any, sinks: Any, layout: str, out_dtype: Any, interpret: str
+) -> Any:
+    return merging.merge(
+        outs, lses, sinks=sinks, layout=layout, out_dtype=out_dtype,
+        interpret=interpret or False,
+    )  # fmt: skip
+
+
+def _merge_fake(
+    outs: Any, lses: Any, sinks: Any, layout: str, out_dtype: Any, interpret: str
+) -> Any:
+    return (
+        outs.new_empty(outs.shape[1:], dtype=out_dtype or outs.dtype),
+        lses.new_empty(lses.shape[1:]),
+    )
+
+
+for _name, _function, _fake in (
+    ("serve", _serve, _serve_fake),
+    ("append", _serve, _serve_fake),
+    ("packed", _packed, _packed_fake),
+    ("packed_backward", _packed_backward, _packed_backward_fake),
+    ("merge", _merge, _merge_fake),
+):
+    for _key in ("CUDA", "CPU"):
+        _library.impl(_name, watch.kernel(_function), _key)
+    torch.library.register_fake(f"{NAME}::{_name}", _fake, lib=_library)
+torch.library.register_autograd(
+    f"{NAME}::packed", _backward_rule, setup_context=_setup_context, lib=_library
+)
+for _name, _what in (
+    ("packed_backward", str(watch.second_order("packed sequences"))),
+    ("serve", "gradients of torch.ops.fa3.serve; fa3.serving.packed.attention has some"),
+    ("merge", "gradients of fa3.merge"),
+):
+    torch.library.register_autograd(f"{NAME}::{_name}", _without(_what), lib=_library)
+flops.register()
