@@ -278,7 +278,13 @@ def attention(
                 )
             door = torch_door()
             return door.attention(q, k, v, alibi_slopes=alibi_slopes, **named)
+        given = q
         q, k, v = autocast(q, k, v)
+        if key is not None and q is not given:
+            key = call_key(q, k, v, causal, window, softcap, out_dtype, return_lse, layout)
+            call = plans.get(key)
+            if call is not None:
+                return call(q, k, v, scale)
     elif lists is not None and not lists.fits:
         raise UnsupportedError(
             f"block_mask with blocks of {lists.size}, without torch; expected multiples "

@@ -174,6 +174,27 @@ class LaunchTest(unittest.TestCase):
             ),
         }  # fmt: skip
 
+    def test_autocast(self):
+        """What is launched again has the type that autocast gave, and is no call of
+        float32 without it."""
+        from fa3.calls import call
+
+        q, real, types = self.q.float(), call.Call.__call__, []
+
+        def noted(self, q, k, v, scale):
+            types.extend(one.dtype for one in (q, k, v))
+            return real(self, q, k, v, scale)
+
+        with mock.patch.object(call.Call, "__call__", noted):
+            for _ in range(3):
+                with torch.autocast("cpu", torch.bfloat16):
+                    fa3.attention(q, q, q)
+                given = len(types)
+                with self.assertRaisesRegex(fa3.ArgumentError, "f32"):
+                    fa3.attention(q, q, q)
+                self.assertEqual(len(types), given)
+        self.assertEqual(set(types), {torch.bfloat16})
+
     @needs_native
     def test_as_python_launches(self):
         for name, call in self.calls().items():
