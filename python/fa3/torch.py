@@ -470,6 +470,8 @@ def _no_backward(
     """Why there are no gradients; "" if there are."""
     if kind is None:
         return "they are switched off by set_backward(None); use torch.no_grad()"
+    if q.is_nested and q.layout == torch.strided:
+        return "a nested tensor, expected a plain one"
     if q.dtype not in (torch.float16, torch.bfloat16):
         return f"element type {q.dtype}, the backward takes float16 and bfloat16"
     if kind in OWN:

@@ -304,6 +304,8 @@ class AtOnceTest(SwitchAgainTest):
         """What torch has: cuDNN's operator."""
         self.whole.append("mask" if mask is not None else "plain")
         grads = torch.is_grad_enabled() and q.requires_grad
+        if q.is_nested:
+            return q
         padded = [functional.pad(one, (0, -one.shape[-1] % self.step)) for one in (q, k, v)]
         if q.shape[-1] % self.step == 0:
             padded = (q, k, v)
@@ -341,6 +343,7 @@ class AtOnceTest(SwitchAgainTest):
             lambda: self.sdpa(self.q, dropout_p=0.5), lambda: self.sdpa(self.q, attn_mask=mask),
             lambda: self.sdpa(torch._neg_view(self.q)),
             lambda: self.sdpa(self.q, self.k, self.k, is_causal=True),
+            lambda: self.sdpa(torch.nested.nested_tensor([self.q[0]]), dropout_p=0.0),
         )  # fmt: skip
         for n, call in enumerate(calls):
             for _ in range(2):

@@ -72,6 +72,9 @@ class FormTest(unittest.TestCase):
             self.assertEqual(native.module().describe(one), native.described(one))
         for one in (1.0, "q", [torch.zeros(2)]):
             self.assertIsNone(native.module().describe(torch.zeros(2), one))
+        nested = torch.nested.nested_tensor([torch.zeros(2, 3)])
+        self.assertIsNone(native.module().describe(torch.zeros(2), nested))
+        self.assertIsNone(native.module().identify(nested))
         hundred = [torch.zeros(1, 1, 1, 1)] * 100
         self.assertEqual(native.module().describe(*hundred), native.described(*hundred))
 

@@ -363,6 +363,14 @@ class SwitchTest(switch_case.SwitchCase):
         self.assertEqual(self.calls, ["efficient", "efficient_backward"])
         self.assertIn("1 gradients: the mask requires", str(sdpa.report()))
         self.assertIn("1 the mask requires", str(sdpa.report()))
+        # Of a mask that there is not: its error.
+        self.calls.clear()
+        operator = torch.ops.aten._scaled_dot_product_efficient_attention
+        given = [self.q.detach(), self.k, self.v]
+        o, lse, *state = operator(*given, None, True)
+        backward = torch.ops.aten._scaled_dot_product_efficient_attention_backward
+        backward(o, *given, None, o, lse, *state, 0.0, (True,) * 4, False)
+        self.assertEqual(self.calls, ["efficient_backward"])
 
     def test_set_backward(self):
         door.set_backward("torch")

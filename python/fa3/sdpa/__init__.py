@@ -184,7 +184,8 @@ class _Switch:
         name = None
         given = (query, key, value)
         if type(query) is type(key) is type(value) is torch.Tensor and not (
-            watch.is_watched() or any([is_wrapped(one) or one.is_neg() for one in given])
+            watch.is_watched()
+            or any([is_wrapped(one) or one.is_neg() or one.is_nested for one in given])
         ):  # fmt: skip
             name = (
                 _state(), torch.is_grad_enabled() and _require(*given), call_key(
@@ -425,7 +426,8 @@ class _Switch:
         scale: float | None = None,
     ) -> Any:  # fmt: skip
         made: Any = declines(query, key, value, dropout_p, scale, attn_bias)
-        if not made and attn_bias is not None and grad_input_mask[3]:
+        if not made and grad_input_mask[3]:
+            # Without a mask that is torch's error.
             made = _MASK_GRADIENT
         made = made or _declines_backward()
         if not made:

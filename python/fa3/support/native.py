@@ -69,9 +69,12 @@ def report() -> str:
 
 
 def described(*given: Any) -> Any:
-    """All of torch's tensors, or None, but their memory; None where one is neither."""
+    """All of torch's tensors, or None, but their memory; None where one is neither, and
+    where one is several (a nested tensor)."""
     torch = sys.modules["torch"]
-    if not all([one is None or isinstance(one, torch.Tensor) for one in given]):
+    if not all([
+        one is None or isinstance(one, torch.Tensor) and not one.is_nested for one in given
+    ]):  # fmt: skip
         return None
     return tuple([
         None if one is None

@@ -53,6 +53,11 @@ def view(name: str, value: Any, stream: int | None = None) -> View:
     if is_torch(value):
         type = element_type(name, value)
         torch = sys.modules["torch"]
+        if value.is_nested and value.layout == torch.strided:
+            raise ArgumentTypeError(
+                name, "a nested tensor, expected a plain one (values() and offsets of a jagged "
+                "one, as packed sequences), or scaled_dot_product_attention",
+            )  # fmt: skip
         if (
             value.__class__.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
             and not torch.compiler.is_compiling()
