@@ -61,6 +61,37 @@ class ModelTest(unittest.TestCase):
                     )
                 self.close(made[mask.bool()], expected[mask.bool()])
 
+    def test_encoder_and_decoder(self):
+        """Queries of a decoder have not the padding of the encoder's keys."""
+        tokens, mask = self.tokens(2, 11), torch.ones(2, 11, dtype=torch.long)
+        mask[1, 7:] = 0
+        torch.manual_seed(0)
+        config = self.transformers.BartConfig(
+            vocab_size=64, d_model=64, encoder_layers=1, decoder_layers=1,
+            encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64,
+            decoder_ffn_dim=64, max_position_embeddings=64, init_std=0.2,
+        )  # fmt: skip
+        model = self.transformers.BartForConditionalGeneration(config).half().eval()
+        for queries in (5, 11):
+            made = []
+            for one in ("eager", "flash_fa3"):
+                model.set_attn_implementation(one)
+                with torch.no_grad():
+                    made.append(model(
+                        tokens, attention_mask=mask, decoder_input_ids=tokens[:, :queries]
+                    ).logits)  # fmt: skip
+            self.close(made[1], made[0], 2e-2)
+
+    def test_models_without_flash_attention(self):
+        """A bias would be left out, and bigbird's modules do not say what is causal."""
+        for kind, named in (("T5", {"d_model": 64, "num_heads": 4, "d_kv": 16}),
+                            ("BigBirdPegasus", {"d_model": 64})):  # fmt: skip
+            config = getattr(self.transformers, f"{kind}Config")(vocab_size=64, **named)
+            config.num_layers = config.encoder_layers = config.decoder_layers = 1
+            model = getattr(self.transformers, f"{kind}ForConditionalGeneration")(config)
+            with self.assertRaisesRegex(fa3.ArgumentError, "takes no FlashAttention"):
+                model.set_attn_implementation("flash_fa3")
+
     def test_packing(self):
         """By position ids, and by lengths: no sequence sees another. With gradients."""
         lengths = (9, 3, 13)

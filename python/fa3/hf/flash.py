@@ -41,8 +41,33 @@ def register(name: str, interpret: bool | str) -> None:
     )
     if modeling_flash_attention_utils._loaded_implementation == name:
         modeling_flash_attention_utils._loaded_implementation = None
-    AttentionInterface.register(name, flash_attention_forward)
+    AttentionInterface.register(name, _forward_of(flash_attention_forward, interpret))
     AttentionMaskInterface.register(name, flash_attention_mask)
+
+
+def _forward_of(flash: Any, interpret: bool | str) -> Any:
+    """transformers' function of FlashAttentions. Where a decoder looks at an encoder's
+    keys, it takes the mask of these for that of the queries, so that padded calls of such
+    models have a mask instead; and it leaves out a bias without a word."""
+
+    def forward(
+        module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **named: Any
+    ) -> Any:
+        if named.get("position_bias") is not None:
+            raise UnsupportedError("flash_fa3 in transformers: 'position_bias'; expected 'fa3'")
+        is_causal = named.get("is_causal")
+        is_causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+        both = getattr(getattr(module, "config", None), "is_encoder_decoder", False)
+        if both and not is_causal and attention_mask is not None and attention_mask.dim() == 2:
+            from . import attention_forward
+
+            keys = attention_mask[:, None, None, : key.shape[2]].to(torch.bool)
+            return attention_forward(
+                module, query, key, value, keys, interpret=interpret, **named
+            )  # fmt: skip
+        return flash(module, query, key, value, attention_mask, **named)
+
+    return forward
 
 
 def _patch(utils: Any) -> None:
@@ -74,7 +99,9 @@ _WITH_SINKS = "kernels-community/vllm-flash-attn3"
 
 def _allow_in_lists() -> None:
     """Models that list the FlashAttentions that they can have, for their sinks, can have
-    this one: transformers takes the first of the list for a name that is not in it."""
+    this one: transformers takes the first of the list for a name that is not in it. Those
+    that can have none are refused, what transformers does for names that it knows: their
+    modules pass biases, or do not say whether they are causal."""
     from transformers import PreTrainedModel
 
     real = getattr(PreTrainedModel, "_check_and_adjust_attn_implementation", None)
@@ -82,6 +109,11 @@ def _allow_in_lists() -> None:
         return
 
     def check(model: Any, attn_implementation: Any, *args: Any, **named: Any) -> Any:
+        if attn_implementation in _names and not getattr(model, "_supports_flash_attn", False):
+            raise ArgumentError(
+                "attn_implementation", f"{attn_implementation!r}, and {type(model).__name__} "
+                "takes no FlashAttention (_supports_flash_attn); expected 'fa3'",
+            )  # fmt: skip
         listed = getattr(model, "_compatible_flash_implementations", None) or ()
         if attn_implementation in _names and _WITH_SINKS in listed:
             if attn_implementation not in listed:
