@@ -14,6 +14,11 @@
 // RUN: %{parts} --dims b=3,sq=3,sk=200,h=6,hk=2 --scalar splits=3 --check-each-pass='block-n=48' | FileCheck %s
 // RUN: %{parts} --dims b=3,sq=30,sk=200,h=3,hk=1 --scalar splits=0 --check-each-pass='block-n=64 mode=static' --sms 7 | FileCheck %s
 // RUN: %{parts} --dims b=3,sq=3,sk=200,h=6,hk=2 --scalar splits=2 --check-each-pass='block-n=48 pack-gqa=false' | FileCheck %s
+// Gradients of such heads, with the same check of the launch.
+// DEFINE: %{gradients} = fa3-run --cpu %s --function=gradients
+// RUN: %{gradients} --dims b=1,sq=70,sk=130,h=4,hk=2 --check-each-pass | FileCheck %s
+// RUN: %{gradients} --dims b=2,sq=70,sk=40,h=2,hk=1 --check-each-pass='backward-form=split' | FileCheck %s
+// RUN: not %{gradients} --dims b=1,sq=70,sk=130,h=6,hk=2 --check-each-pass 2>&1 | FileCheck %s --check-prefix=CONTRACT
 // CHECK: same answer after {{[0-9]+}} passes
 
 // RUN: fa3-opt %s -attention-expand-mods -attention-to-tile -canonicalize -cse | FileCheck %s --check-prefix=TILE
@@ -45,4 +50,11 @@ func.func @parts(%q: !u {tile.name = "q", tile.dims = ["b", "h", "sq", "d"]}, %k
       mods [#attention.used<k = 0>, #attention.causal]
     : (!u, !u, !u) -> (!u, tensor<?x?x?xf32>)
   return %o, %lse : !u, tensor<?x?x?xf32>
+}
+
+!v = tensor<?x?x?xf32>
+func.func @gradients(%q: !u {tile.name = "q"}, %k: !u {tile.name = "k", tile.dims = ["b", "hk", "sk", "d"]}, %v: !u {tile.name = "v", tile.dims = ["b", "hk", "sk", "d"]},
+                     %o: !u {tile.name = "o"}, %lse: !v {tile.name = "lse"}, %do: !u {tile.name = "do"}) -> (!u {tile.name = "dq"}, !u {tile.name = "dk"}, !u {tile.name = "dv"}) {
+  %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do group 2 mods [#attention.causal] : (!u, !u, !u, !u, !v, !u) -> (!u, !u, !u)
+  return %dq, %dk, %dv : !u, !u, !u
 }

@@ -12,6 +12,14 @@
 // FEW: both has fewer entries in dimension 0 than there are queries
 // RUN: %python %S/../Inputs/table.py %t.steps.npy '<i4' 2 '5 - 9 * i'
 // RUN: fa3-run --cpu --check-each-pass %s --function=outside --dims sq=70,sk=70 --input steps=%t.steps.npy | FileCheck %s
+// Two tables whose extents in one dimension have nothing to do with each other.
+// RUN: %python %S/../Inputs/table.py %t.long.npy '<f4' 2,9 'i - j'
+// RUN: %python %S/../Inputs/table.py %t.short.npy '<f4' 2,4 'j * 0.5'
+// RUN: fa3-run --cpu --check-each-pass %s --function=two --dims sq=70,sk=70 --input long=%t.long.npy --input short=%t.short.npy | FileCheck %s
+// RUN: fa3-opt %s -fa3-tile | FileCheck %s --check-prefix=NAMES
+// NAMES-LABEL: func.func @two(
+// NAMES-SAME: tile.dims = ["n0", "n1"], tile.name = "long"
+// NAMES-SAME: tile.dims = ["aux1_0", "aux1_1"], tile.name = "short"
 // CHECK: same answer after {{[0-9]+}} passes
 
 // RUN: fa3-opt %s -fa3-lower-to-nvvm-pipeline='tuning-table=none' -o /dev/null
@@ -87,6 +95,25 @@ func.func @outside(%q: !x {tile.name = "q"}, %k: !x {tile.name = "k"}, %v: !x {t
       %c = arith.addf %a, %y : f32
       %d = arith.addf %c, %z : f32
       attention.yield %d : f32
+    }
+  return %o : !x
+}
+
+!table = tensor<?x?xf32>
+func.func @two(%q: !x {tile.name = "q"}, %k: !x {tile.name = "k"}, %v: !x {tile.name = "v"}, %long: !table {tile.name = "long"}, %short: !table {tile.name = "short"}) -> (!x {tile.name = "o"}) {
+  %o = attention.forward %q, %k, %v aux(%long, %short : !table, !table) : (!x, !x, !x) -> !x
+    score_mod (%s, %b, %h, %i, %j) {
+      %c9 = arith.constant 9 : index
+      %c4 = arith.constant 4 : index
+      %c2 = arith.constant 2 : index
+      %m = arith.remui %j, %c9 : index
+      %n = arith.remui %i, %c4 : index
+      %g = arith.remui %i, %c2 : index
+      %x = tensor.extract %long[%g, %m] : !table
+      %y = tensor.extract %short[%g, %n] : !table
+      %t = arith.addf %s, %x : f32
+      %u = arith.addf %t, %y : f32
+      attention.yield %u : f32
     }
   return %o : !x
 }

@@ -162,7 +162,8 @@ LogicalResult BackwardRewrite::run() {
       /*lseGrad=*/Value(), aux, scale, /*maxQ=*/Value(),
       hasBiasGrad ? b.getDenseI64ArrayAttr({0}) : DenseI64ArrayAttr(),
       settings.isSequenceFirst ? Layout::bshd : Layout::bhsd, getMods(),
-      /*keptScale=*/FloatAttr(), /*blockSizes=*/DenseI64ArrayAttr());
+      /*keptScale=*/FloatAttr(), /*blockSizes=*/DenseI64ArrayAttr(),
+      /*group=*/IntegerAttr());
   addLengths(backward);
   if (failed(check()) || failed(replaceResults(backward)))
     return failure();

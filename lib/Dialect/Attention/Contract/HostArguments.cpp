@@ -96,10 +96,10 @@ static SmallVector<StringRef> nameRows(ScoredOpInterface op,
 }
 
 /// Name of a dimension of auxiliary operand `number` whose indices say nothing
-/// of it. Lists of blocks share theirs, by queries and by keys apart; beside
-/// lists a table has its own.
+/// of it. Lists of blocks share theirs, by queries and by keys apart; a table
+/// has its own, also where another one has taken the short name.
 static std::string nameUnknown(ScoredOpInterface op, unsigned number,
-                               size_t dim) {
+                               size_t dim, ArrayRef<HostArgument> arguments) {
   auto hasLists = [&](Sequence by) {
     Region *region = op.findBlocksRegion(by);
     return region && !region->empty();
@@ -114,10 +114,29 @@ static std::string nameUnknown(ScoredOpInterface op, unsigned number,
   };
   if (isListBy(Sequence::key))
     return ("m" + Twine(dim)).str();
-  bool isTable = (hasLists(Sequence::query) || hasLists(Sequence::key)) &&
-                 !isListBy(Sequence::query);
-  return isTable ? ("aux" + Twine(number) + "_" + Twine(dim)).str()
-                 : ("n" + Twine(dim)).str();
+  if (isListBy(Sequence::query))
+    return ("n" + Twine(dim)).str();
+  std::string name = ("n" + Twine(dim)).str();
+  bool isTaken = llvm::any_of(arguments, [&](const HostArgument &argument) {
+    return llvm::is_contained(argument.dims, name);
+  });
+  if (hasLists(Sequence::query) || hasLists(Sequence::key) || isTaken)
+    return ("aux" + Twine(number) + "_" + Twine(dim)).str();
+  return name;
+}
+
+/// The gradient of an auxiliary operand has the extents of that.
+static void nameAuxGradients(BackwardOp op,
+                             MutableArrayRef<HostArgument> arguments) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  Operation *ret = function.getBody().front().getTerminator();
+  auto results = arguments.drop_front(function.getNumArguments());
+  for (auto [position, number] : llvm::enumerate(op.getAuxNumbers())) {
+    auto aux = cast<BlockArgument>(op.getAux()[number]);
+    auto it = llvm::find(ret->getOperands(), op.getAuxGrads()[position]);
+    results[it - ret->getOperands().begin()].dims =
+        arguments[aux.getArgNumber()].dims;
+  }
 }
 
 void fa3::attention::nameTensors(ScoredOpInterface op,
@@ -179,13 +198,11 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
         arguments[cast<BlockArgument>(value).getArgNumber()];
     if (argument.role != role)
       continue;
-    argument.dims.resize(cast<RankedTensorType>(value.getType()).getRank());
-    for (auto [dim, text] : llvm::enumerate(argument.dims))
-      text = nameUnknown(op, number, dim);
+    int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
     // A read further behind says more. What both queries and keys index has an
     // extent of its own, which is at least both of theirs.
-    SmallVector<std::optional<IndexBound>> bounds(argument.dims.size());
-    SmallVector<bool> isShared(argument.dims.size());
+    SmallVector<std::optional<IndexBound>> bounds(rank);
+    SmallVector<bool> isShared(rank);
     forEachRead(op, number, [&](tensor::ExtractOp extract) {
       for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
         if (std::optional<IndexBound> bound = getBound(index)) {
@@ -196,12 +213,17 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
             most = bound;
         }
     });
+    SmallVector<std::string> dims;
     for (auto [dim, bound] : llvm::enumerate(bounds))
-      if (bound && !isShared[dim])
-        argument.dims[dim] = (getDimName(bound->extent) +
-                              (bound->more ? Twine(bound->more) : Twine()))
-                                 .str();
+      dims.push_back(bound && !isShared[dim]
+                         ? (getDimName(bound->extent) +
+                            (bound->more ? Twine(bound->more) : Twine()))
+                               .str()
+                         : nameUnknown(op, number, dim, arguments));
+    argument.dims = dims;
   }
+  if (auto backward = dyn_cast<BackwardOp>(op.getOperation()))
+    nameAuxGradients(backward, arguments);
   if (forward)
     for (auto [value, role] : llvm::zip(forward.getScales(), kScaleNames))
       name(value, role, {});
@@ -407,20 +429,8 @@ MemRefType fa3::attention::getStridedType(RankedTensorType tensor,
       StridedLayoutAttr::get(tensor.getContext(), /*offset=*/0, strides));
 }
 
-/// The same of the gradient of auxiliary operand `number`.
-static std::pair<std::string, SmallVector<std::string>>
-describeAuxGradient(BackwardOp op, int64_t number) {
-  SmallVector<std::string> dims;
-  // The verifier has looked at the place.
-  FailureOr<AuxPlace> place = getAuxPlace(op, number);
-  for (auto [axis, index] : llvm::enumerate(place->indices))
-    dims.push_back(index == AuxIndex::One || index == AuxIndex::Computed
-                       ? ("n" + Twine(axis)).str()
-                       : getDimName(static_cast<Extent>(index)).str());
-  return {("daux" + Twine(number)).str(), dims};
-}
-
-/// The name of a result of attention and those of its dimensions.
+/// The name of a result of attention and those of its dimensions, which
+/// gradients of auxiliary operands get later.
 static std::pair<std::string, SmallVector<std::string>>
 describeResult(ScoredOpInterface op, OpResult result) {
   static constexpr StringRef gradients[] = {"dq", "dk", "dv"};
@@ -428,8 +438,10 @@ describeResult(ScoredOpInterface op, OpResult result) {
   unsigned number = result.getResultNumber();
   if (auto backward = dyn_cast<BackwardOp>(op.getOperation());
       backward && number >= std::size(gradients))
-    return describeAuxGradient(
-        backward, backward.getAuxNumbers()[number - std::size(gradients)]);
+    return {"daux" +
+                std::to_string(
+                    backward.getAuxNumbers()[number - std::size(gradients)]),
+            {}};
   bool isOfQuery = isForward || number == 0;
   SmallVector<std::string> dims;
   for (StringRef name :

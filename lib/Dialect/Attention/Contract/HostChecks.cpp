@@ -125,9 +125,8 @@ void HostBuilder::requireShapes() {
     require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, host.keyHeads,
                                   constant(1)),
             "k has no heads");
-  std::optional<int64_t> group;
-  if (forward)
-    group = forward.getGroup();
+  std::optional<int64_t> group =
+      forward ? forward.getGroup() : host.backward.getGroup();
   if (group) {
     Value all = arith::MulIOp::create(b, host.keyHeads, constant(*group));
     requireEqual(host.heads, all,

@@ -166,6 +166,26 @@ static LogicalResult verifyBlocks(ForwardOp op) {
   return success();
 }
 
+LogicalResult fa3::attention::verifyGroup(Operation *op,
+                                          std::optional<int64_t> group,
+                                          int64_t heads, int64_t keyHeads) {
+  if (!group)
+    return success();
+  if (*group < 1)
+    return op->emitOpError("expects a group of at least 1 head, got ")
+           << *group;
+  if (ShapedType::isDynamic(heads) ||
+      (heads % *group == 0 &&
+       (ShapedType::isDynamic(keyHeads) || heads == keyHeads * *group)))
+    return success();
+  return op->emitOpError("expects groups of ")
+         << *group << " query heads, one for every key head, got " << heads
+         << " heads and "
+         << (ShapedType::isDynamic(keyHeads) ? "any number of"
+                                             : std::to_string(keyHeads))
+         << " key heads";
+}
+
 /// C29.
 static LogicalResult verifyQv(ForwardOp op) {
   if (!op.getQv())
@@ -312,19 +332,8 @@ LogicalResult ForwardOp::verify() {
       (keyHeads == 0 || heads % keyHeads))
     return emitOpError("expects the key heads (")
            << keyHeads << ") to divide the query heads (" << heads << ")";
-  if (std::optional<int64_t> group = getGroup()) {
-    if (*group < 1)
-      return emitOpError("expects a group of at least 1 head, got ") << *group;
-    if (!ShapedType::isDynamic(heads) &&
-        (heads % *group ||
-         (!ShapedType::isDynamic(keyHeads) && heads != keyHeads * *group)))
-      return emitOpError("expects groups of ")
-             << *group << " query heads, one for every key head, got " << heads
-             << " heads and "
-             << (ShapedType::isDynamic(keyHeads) ? "any number of"
-                                                 : std::to_string(keyHeads))
-             << " key heads";
-  }
+  if (failed(verifyGroup(*this, getGroup(), heads, keyHeads)))
+    return failure();
 
   APInt splits;
   if (getSplits() && matchPattern(getSplits(), m_ConstantInt(&splits)) &&

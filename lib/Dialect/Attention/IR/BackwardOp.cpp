@@ -29,6 +29,8 @@ void BackwardOp::print(OpAsmPrinter &printer) {
     printer << " scale " << getScale();
   if (getMaxQ())
     printer << " max_q " << getMaxQ();
+  if (getGroup())
+    printer << " group " << *getGroup();
   if (getLayout() != Layout::bhsd)
     printer << " layout " << stringifyLayout(getLayout());
   if (getMods())
@@ -37,7 +39,7 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getLayoutAttrName(), getModsAttrName(),
                                  getGradAuxAttrName(), getKeptScaleAttrName(),
-                                 getBlockSizesAttrName(),
+                                 getBlockSizesAttrName(), getGroupAttrName(),
                                  getOperandSegmentSizesAttrName()});
   SmallVector<Type> types(ValueRange(arrays).getTypes());
   if (getLseGrad())
@@ -93,7 +95,8 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   ArrayAttr mods;
   FunctionType type;
   SMLoc typeLoc;
-  if (parseLayout(parser, result, getLayoutAttrName(result.name)) ||
+  if (parseGroup(parser, result, getGroupAttrName(result.name)) ||
+      parseLayout(parser, result, getLayoutAttrName(result.name)) ||
       (succeeded(parser.parseOptionalKeyword("mods")) &&
        parser.parseAttribute(mods, getModsAttrName(result.name),
                              result.attributes)) ||
@@ -328,6 +331,8 @@ LogicalResult BackwardOp::verify() {
       (keyHeads == 0 || queryHeads % keyHeads))
     return emitOpError("expects the key heads (")
            << keyHeads << ") to divide the query heads (" << queryHeads << ")";
+  if (failed(verifyGroup(*this, getGroup(), queryHeads, keyHeads)))
+    return failure();
   for (auto [tensor, name, result] : {std::tuple(q, "dq", Value(getDq())),
                                       {k, "dk", Value(getDk())},
                                       {v, "dv", Value(getDv())}})

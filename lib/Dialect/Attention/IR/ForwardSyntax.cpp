@@ -133,14 +133,8 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
     result.addAttribute(getQTermsAttrName(result.name),
                         builder.getI64IntegerAttr(terms));
   }
-  if (succeeded(parser.parseOptionalKeyword("group"))) {
-    int64_t group;
-    if (parser.parseInteger(group))
-      return failure();
-    result.addAttribute(getGroupAttrName(result.name),
-                        builder.getI64IntegerAttr(group));
-  }
-  if (parseLayout(parser, result, getLayoutAttrName(result.name)))
+  if (parseGroup(parser, result, getGroupAttrName(result.name)) ||
+      parseLayout(parser, result, getLayoutAttrName(result.name)))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("transposed_v")))
     result.addAttribute(getTransposedVAttrName(result.name),

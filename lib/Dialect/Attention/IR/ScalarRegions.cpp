@@ -79,6 +79,18 @@ ParseResult fa3::attention::parseTypedOperands(
                  parser.parseColonTypeList(types) || parser.parseRParen());
 }
 
+ParseResult fa3::attention::parseGroup(OpAsmParser &parser,
+                                       OperationState &result,
+                                       StringAttr name) {
+  int64_t group;
+  if (failed(parser.parseOptionalKeyword("group")))
+    return success();
+  if (parser.parseInteger(group))
+    return failure();
+  result.addAttribute(name, parser.getBuilder().getI64IntegerAttr(group));
+  return success();
+}
+
 ParseResult fa3::attention::parseLayout(OpAsmParser &parser,
                                         OperationState &result,
                                         StringAttr name) {

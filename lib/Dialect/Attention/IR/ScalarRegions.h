@@ -43,6 +43,16 @@ mlir::ParseResult parseKeptScale(mlir::OpAsmParser &parser,
                                  mlir::StringAttr name);
 void printKeptScale(mlir::OpAsmPrinter &printer, ScoredOpInterface op);
 
+/// Parses `group 4`, if it is there, to an attribute of this name.
+mlir::ParseResult parseGroup(mlir::OpAsmParser &parser,
+                             mlir::OperationState &result,
+                             mlir::StringAttr name);
+
+/// C26 of forward and C30 of backward, for these numbers of heads.
+mlir::LogicalResult verifyGroup(mlir::Operation *op,
+                                std::optional<int64_t> group, int64_t heads,
+                                int64_t keyHeads);
+
 /// C11 and C12 of both operations, C23 of forward.
 mlir::LogicalResult verifyScaleAndMods(ScoredOpInterface op);
 

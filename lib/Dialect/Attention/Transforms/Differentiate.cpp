@@ -305,7 +305,8 @@ void Differentiation::build(StringRef name) {
       gradAux.empty() ? DenseI64ArrayAttr()
                       : builder.getDenseI64ArrayAttr(gradAux),
       forward.getLayoutAttr(), forward.getModsAttr(),
-      forward.getKeptScaleAttr(), /*blockSizes=*/DenseI64ArrayAttr());
+      forward.getKeptScaleAttr(), /*blockSizes=*/DenseI64ArrayAttr(),
+      forward.getGroupAttr());
   forward.getScoreMod().cloneInto(&backward.getScoreMod(), mapping);
   forward.getMaskMod().cloneInto(&backward.getMaskMod(), mapping);
   forward.getKeepMod().cloneInto(&backward.getKeepMod(), mapping);

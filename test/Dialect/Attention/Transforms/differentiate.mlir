@@ -75,3 +75,11 @@ func.func @packed(%q: tensor<?x4x64xbf16>, %cu: tensor<?xi32>, %max: i32) -> ten
     }
   return %o : tensor<?x4x64xbf16>
 }
+
+// Heads whose number only the launch knows, in groups that the compiler knows.
+// CHECK-LABEL: func.func @group_backward(
+// CHECK: attention.backward {{.*}} group 4 :
+func.func @group(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16> {
+  %o = attention.forward %q, %k, %k group 4 : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  return %o : tensor<?x?x?x64xbf16>
+}

@@ -345,6 +345,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     the same place: `place_k` yields b itself, or, as `packed` does, rows from an
     element of a rank-1 operand on that say where each sequence starts.
 
+    `group` is that of the forward.
+
     `blocks [m, n]` is that of the forward. `blocks_by_key` says the same the
     other way round: it takes (index b, h, block of keys, t), where h is a query
     head, and yields how many blocks of queries `mask_mod` has to look at beside
@@ -412,6 +414,7 @@ def Attention_BackwardOp : Attention_Op<"backward", [
         behind them perhaps the column, each once; with `place_q` the batch and the
         row that it yields, which without an index in front of the head has no
         batch. Without lengths there is no `max_q` beside it.
+    C30. `group` is at least 1, and static numbers of heads agree with it.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        AnyRankedTensor:$o, AnyRankedTensor:$lse,
@@ -423,7 +426,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
                        OptionalAttr<ArrayAttr>:$mods,
                        OptionalAttr<F32Attr>:$keptScale,
-                       OptionalAttr<DenseI64ArrayAttr>:$blockSizes);
+                       OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
+                       OptionalAttr<I64Attr>:$group);
   let results = (outs AnyRankedTensor:$dq, AnyRankedTensor:$dk, AnyRankedTensor:$dv,
                       Variadic<AnyRankedTensor>:$auxGrads);
   let regions = (region MaxSizedRegion<1>:$scoreMod,
