@@ -80,6 +80,7 @@ EXAMPLES = {
     " --pages=page_table=random --scalar max_q=70",
     "prefix_lm": SHORT + " --scalar prompt=30",
     "max_logit": "--dims b=1,sq=70,sk=130",
+    "ring_step": "--dims b=1,sq=70,sk=130 --fill previous_lse=4",
     "sinks_window": "--dims b=1,sq=70,sk=200",
     "softcap_window": SHORT + " --scalar scale=0.0625",
     "varlen_causal_gqa": "--dims tq=80,tk=130,b1=4 --lengths=cu_q=1,0,70"

@@ -198,7 +198,8 @@ Value fa3::buildBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
       scale(b, rows(host.heads, host.queries),
             bytes * (host.forward.getQTerms() * d + (host.qv ? dv : 0)) +
                 getBytes(host.o) * dv + (host.lse ? 4 : 0) +
-                (host.maxLogits ? 4 : 0)),
+                (host.maxLogits ? 4 : 0) +
+                (host.previousO ? getBytes(host.previousO) * dv + 4 : 0)),
       scale(b, rows(host.keyHeads, host.keys), bytes * (d + dv)));
 }
 

@@ -48,7 +48,7 @@ private:
   /// only the launch knows. Gives how many there are.
   FailureOr<int64_t> buildMerge(const std::optional<GroupPacking> &packing);
   /// Memory for an output that another kernel edits, and that kernel.
-  Value allocateUnedited();
+  AttentionResults allocateUnedited();
   void buildEdit();
 
   HostFunction &host;
@@ -59,8 +59,11 @@ private:
   /// Where parts of the keys go, null for none; and how many each has.
   AttentionResults parts;
   int64_t partKeys = 0;
-  /// An output in f32 that is edited by a kernel of its own, null for none.
-  Value unedited;
+  /// An output in f32 that is edited by a kernel of its own, and its lse where
+  /// that takes in a previous one; null for none.
+  AttentionResults unedited;
+  /// Previous results, as kernels see them.
+  Value previousO, previousLse;
 };
 } // namespace
 
@@ -99,8 +102,8 @@ ForwardBuilder::createKernel(StringRef name, Value q, Value qv,
     arguments.add(value);
   for (Value value : host.scales)
     arguments.add(value);
-  for (Value value :
-       {host.maxQ, host.sinks, parts.o, parts.lse, parts.maxLogits})
+  for (Value value : {host.maxQ, host.sinks, parts.o, parts.lse,
+                      parts.maxLogits, previousO, previousLse})
     arguments.add(value);
   for (auto [value, hostValue] : captures)
     arguments.add(hostValue);
@@ -122,6 +125,8 @@ ForwardBuilder::createKernel(StringRef name, Value q, Value qv,
   operands.scale = inKernel(host.scale);
   operands.maxQ = inKernel(host.maxQ);
   operands.sinks = inKernel(host.sinks);
+  operands.previousO = inKernel(previousO);
+  operands.previousLse = inKernel(previousLse);
   operands.batch = host.batchExtent;
   for (Value value : host.aux)
     operands.aux.push_back(inKernel(value));
@@ -149,11 +154,18 @@ LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
                                              KernelOperands &operands) {
   Value q = host.q, qv = host.qv;
   AttentionResults results = {host.o, host.lse, host.plain, host.maxLogits};
-  if (!forward.getEpilogue().empty() && !host.splits && !fitsOutput(forward)) {
+  bool isEdited = !forward.getEpilogue().empty() || host.previousO;
+  if (isEdited && !host.splits && !fitsOutput(forward)) {
     unedited = allocateUnedited();
-    results.o = unedited;
+    results.o = unedited.o;
+    if (unedited.lse)
+      results.lse = unedited.lse;
     results.plain = Value();
     operands.isUnedited = true;
+  } else if (!host.splits) {
+    previousO = host.previousO;
+    previousLse = host.previousLse;
+    view(operands.packing, {&previousO, &previousLse}, 0);
   }
   operands.partKeys = partKeys;
   view(operands.packing, {&q, &qv}, 0);
@@ -187,7 +199,9 @@ ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
     operands.packing = heads;
   Value q = host.q;
   AttentionResults results = {host.o, host.lse, host.plain, host.maxLogits};
-  view(operands.packing, &q, 0);
+  previousO = host.previousO;
+  previousLse = host.previousLse;
+  view(operands.packing, {&q, &previousO, &previousLse}, 0);
   view(operands.packing, results.list(), 0);
   view(operands.packing, parts.list(), 1);
 
@@ -226,7 +240,7 @@ ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
   return 2;
 }
 
-Value ForwardBuilder::allocateUnedited() {
+AttentionResults ForwardBuilder::allocateUnedited() {
   OpBuilder builder = host.getBuilder();
   ImplicitLocOpBuilder b(forward.getLoc(), builder);
   auto type = cast<MemRefType>(host.o.getType());
@@ -235,22 +249,32 @@ Value ForwardBuilder::allocateUnedited() {
   SmallVector<Value> extents;
   for (int64_t axis = 0; axis < type.getRank(); ++axis)
     extents.push_back(memref::DimOp::create(b, host.o, axis));
-  return attention::allocateWorkspace(
+  AttentionResults results;
+  results.o = attention::allocateWorkspace(
       b, RankedTensorType::get(shape, b.getF32Type()), extents, "o_unedited");
+  if (!host.previousO)
+    return results;
+  shape.pop_back();
+  extents.pop_back();
+  results.lse = attention::allocateWorkspace(
+      b, RankedTensorType::get(shape, b.getF32Type()), extents, "lse_unedited");
+  return results;
 }
 
 void ForwardBuilder::buildEdit() {
   KernelOperands operands;
-  AttentionResults results = {host.o, /*lse=*/Value(), host.plain,
-                              /*maxLogits=*/Value()};
-  auto [kernel, arguments] = createKernel(
-      (host.function.getName() + "_epilogue").str(), host.q, /*qv=*/Value(),
-      results,
-      {unedited, /*lse=*/Value(), /*plain=*/Value(), /*maxLogits=*/Value()},
-      operands);
+  previousO = host.previousO;
+  previousLse = host.previousLse;
+  AttentionResults results = {host.o, previousO ? host.lse : Value(),
+                              host.plain, /*maxLogits=*/Value()};
+  auto [kernel, arguments] =
+      createKernel((host.function.getName() + "_epilogue").str(), host.q,
+                   /*qv=*/Value(), results, unedited, operands);
   OpBuilder builder(kernel.getBody().front().getTerminator());
-  buildEditBody(builder, forward, operands,
-                arguments.lookup(builder, kernel, unedited));
+  AttentionResults inKernel;
+  inKernel.o = arguments.lookup(builder, kernel, unedited.o);
+  inKernel.lse = arguments.lookup(builder, kernel, unedited.lse);
+  buildEditBody(builder, forward, operands, inKernel);
   OpBuilder onHost = host.getBuilder();
   launchKernel(onHost, forward.getLoc(), module, kernel, arguments.get());
 }
@@ -321,7 +345,7 @@ FailureOr<ForwardKernels> ForwardBuilder::build(const ForwardOptions &options) {
       return failure();
     kernels.kernels += *merges;
   }
-  if (unedited) {
+  if (unedited.o) {
     buildEdit();
     ++kernels.kernels;
   }

@@ -48,6 +48,8 @@ struct KernelOperands {
   /// Keys of each part but the last, which has the rest; 0 for equal parts.
   int64_t partKeys = 0;
   mlir::Value sinks; ///< f32 for every query head, null for none
+  /// o and lse of other keys, which the results take in; null for none.
+  mlir::Value previousO, previousLse;
   /// How many queries of a sequence are computed, null for all; and what says
   /// how many sequences there are.
   mlir::Value maxQ;
@@ -88,12 +90,14 @@ mlir::LogicalResult buildMergeBody(mlir::OpBuilder &builder,
                                    PartCount count = PartCount::any);
 
 /// Whether the registers of a tile of the output have room for what `epilogue`
-/// reads beside it.
+/// reads beside it, and for a previous output.
 bool fitsOutput(attention::ForwardOp op);
 
-/// Emits a kernel that edits `unedited`, an output in f32, into o.
+/// Emits a kernel that edits `unedited`, an output in f32 and its lse, which is
+/// null without a previous one, into o and lse.
 void buildEditBody(mlir::OpBuilder &builder, attention::ForwardOp op,
-                   const KernelOperands &operands, mlir::Value unedited);
+                   const KernelOperands &operands,
+                   const AttentionResults &unedited);
 
 /// Emits the `tile.grid` of a kernel at the builder's position.
 mlir::LogicalResult buildKernelBody(mlir::OpBuilder &builder,

@@ -52,7 +52,7 @@ public:
   /// The same for a kernel that merges parts, so many at once at most.
   void buildMerge(const AttentionResults &parts, int64_t atOnce);
   /// The same for a kernel that edits an output.
-  void buildEdit(mlir::Value unedited);
+  void buildEdit(const AttentionResults &unedited);
 
 private:
   using Expander = ScalarRegionExpander;
@@ -235,13 +235,30 @@ private:
   };
   /// The same with one more score for each row, in natural units.
   Merged addSinks(const Merged &parts);
+  /// The same with previous results, of columns from `firstColumn` on.
+  Merged addPrevious(const Merged &parts, mlir::Value firstRow,
+                     mlir::Value firstColumn);
+  /// Previous results in memory, by the threads that use them: an output of
+  /// the rows, 0 where its weight is, and the lse.
+  mlir::Value loadPreviousOutput(mlir::Value weight, int64_t width,
+                                 mlir::Value firstRow, mlir::Value firstColumn);
+  mlir::Value loadPreviousLse(mlir::Value firstRow);
+  /// What others have written, by the threads that use it.
+  mlir::Value loadByThreads(mlir::RankedTensorType type, mlir::Value memref,
+                            mlir::ValueRange place);
+  /// An output, 0 (or -0) where its weight is: it may be anything there.
+  mlir::Value dropUnweighted(mlir::Value output, mlir::Value weight,
+                             double none);
+  /// Stores the output and, for all columns once, lse and largest scores.
+  void storeMerged(const Merged &merged, mlir::Value largest,
+                   mlir::Value firstRow, mlir::Value firstColumn);
   /// The output, and whether nothing was summed up.
   std::pair<mlir::Value, mlir::Value> divideMerged(const Merged &parts);
   mlir::Value buildMergedSum(const Merged &parts, mlir::Value empty);
-  /// Output and lse of one part with sinks, with the bits that a merge of parts
-  /// of which the others have no keys gives.
-  std::pair<mlir::Value, mlir::Value> mergeOnePart(mlir::Value output,
-                                                   mlir::Value lse);
+  /// Output and lse of one part with sinks, or previous results, with the bits
+  /// that a merge of parts of which the others have no keys gives.
+  std::pair<mlir::Value, mlir::Value>
+  mergeOnePart(mlir::Value output, mlir::Value lse, mlir::Value firstRow);
   /// A difference of maxima, or of scores, in units of exponents.
   mlir::Value asExponent(mlir::Value difference) {
     if (!isLarge)

@@ -32,6 +32,55 @@ KernelBuilder::Merged KernelBuilder::addSinks(const Merged &parts) {
   return {acc, larger, sum};
 }
 
+Value KernelBuilder::loadByThreads(RankedTensorType type, Value memref,
+                                   ValueRange place) {
+  auto read = tile::LoadOp::create(b, type, memref, place, getFold());
+  read->setAttr(tile::TileDialect::kRoleAttrName, b.getStringAttr("math"));
+  return read.getResult();
+}
+
+Value KernelBuilder::dropUnweighted(Value output, Value weight, double none) {
+  auto type = cast<RankedTensorType>(output.getType());
+  Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight,
+                                       splat(rowType(), 0));
+  Value isNone = tile::BroadcastOp::create(
+      b, tensor(type.getShape(), b.getI1Type()), isZero, 1);
+  return arith::SelectOp::create(b, isNone, splat(type, none), output);
+}
+
+Value KernelBuilder::loadPreviousLse(Value firstRow) {
+  return loadByThreads(rowType(), operands.previousLse, getPlace(firstRow));
+}
+
+Value KernelBuilder::loadPreviousOutput(Value weight, int64_t width,
+                                        Value firstRow, Value firstColumn) {
+  Type element =
+      cast<MemRefType>(operands.previousO.getType()).getElementType();
+  Value output =
+      loadByThreads(tensor({rows, width}, element), operands.previousO,
+                    getPlace(firstRow, firstColumn));
+  if (!element.isF32())
+    output =
+        arith::ExtFOp::create(b, tensor({rows, width}, b.getF32Type()), output);
+  return dropUnweighted(output, weight, 0.0);
+}
+
+KernelBuilder::Merged KernelBuilder::addPrevious(const Merged &parts,
+                                                 Value firstRow,
+                                                 Value firstColumn) {
+  Value lse = loadPreviousLse(firstRow);
+  Value larger = arith::MaxNumFOp::create(b, lse, parts.maximum);
+  Value fraction = exp2(asExponent(sub(parts.maximum, larger)));
+  Value weight = exp2(asExponent(sub(lse, larger)));
+  Value sum = math::FmaOp::create(b, parts.sum, fraction, weight);
+  int64_t width = cast<RankedTensorType>(parts.acc.getType()).getDimSize(1);
+  Value acc = math::FmaOp::create(
+      b, loadPreviousOutput(weight, width, firstRow, firstColumn),
+      alongColumns(weight, width),
+      mul(parts.acc, alongColumns(fraction, width)));
+  return {acc, larger, sum};
+}
+
 std::pair<Value, Value> KernelBuilder::divideMerged(const Merged &parts) {
   Value zero = splat(rowType(), 0.0);
   Value empty =
@@ -51,21 +100,22 @@ Value KernelBuilder::buildMergedSum(const Merged &parts, Value empty) {
       lse);
 }
 
-std::pair<Value, Value> KernelBuilder::mergeOnePart(Value output, Value lse) {
+std::pair<Value, Value> KernelBuilder::mergeOnePart(Value output, Value lse,
+                                                    Value firstRow) {
   // lse are natural logarithms.
   llvm::SaveAndRestore<bool> natural(isLarge, true);
   auto type = cast<RankedTensorType>(output.getType());
   Value maximum =
       arith::MaxNumFOp::create(b, lse, splat(rowType(), getLowestMaximum()));
   Value weight = exp2(asExponent(sub(lse, maximum)));
-  Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight,
-                                       splat(rowType(), 0));
-  Value isNone = tile::BroadcastOp::create(
-      b, tensor(type.getShape(), b.getI1Type()), isZero, 1);
-  output = arith::SelectOp::create(b, isNone, splat(type, -0.0), output);
+  output = dropUnweighted(output, weight, -0.0);
   Value acc = math::FmaOp::create(
       b, output, alongColumns(weight, type.getDimSize(1)), splat(type, -0.0));
-  Merged merged = addSinks({acc, maximum, weight});
+  Merged merged{acc, maximum, weight};
+  if (operands.sinks)
+    merged = addSinks(merged);
+  if (operands.previousO)
+    merged = addPrevious(merged, firstRow, index(0));
   auto [out, empty] = divideMerged(merged);
   return {out, buildMergedSum(merged, empty)};
 }
@@ -97,10 +147,8 @@ void KernelBuilder::buildMerge(const AttentionResults &parts, int64_t most) {
           b, number, arith::SubIOp::create(b, count, index(1)));
     }
     auto loadOwn = [&](Value memref, RankedTensorType type, Value column) {
-      auto read = tile::LoadOp::create(
-          b, type, memref, getPartPlace(number, firstRow, column), getFold());
-      read->setAttr(tile::TileDialect::kRoleAttrName, b.getStringAttr("math"));
-      return read.getResult();
+      return loadByThreads(type, memref,
+                           getPartPlace(number, firstRow, column));
     };
     AttentionResults own;
     own.lse = loadOwn(parts.lse, rowType(), Value());
@@ -154,13 +202,8 @@ void KernelBuilder::buildMerge(const AttentionResults &parts, int64_t most) {
       Value output = own.o, exponent = own.lse;
       Value weight = exp2(asExponent(sub(exponent, maximum)));
       // What a caller has in place of a part without keys may be anything.
-      if (!op || isFixed) {
-        Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
-                                             weight, splat(rowType(), 0));
-        Value isNone = tile::BroadcastOp::create(
-            b, tensor({rows, columns}, b.getI1Type()), isZero, 1);
-        output = arith::SelectOp::create(b, isNone, splat(type, none), output);
-      }
+      if (!op || isFixed)
+        output = dropUnweighted(output, weight, none);
       acc = math::FmaOp::create(b, output, alongColumns(weight, columns), acc);
       sum = arith::AddFOp::create(b, sum, weight, contract());
     }
@@ -178,6 +221,13 @@ void KernelBuilder::buildMerge(const AttentionResults &parts, int64_t most) {
   Merged merged{acc, maximum, sum};
   if (operands.sinks)
     merged = addSinks(merged);
+  if (operands.previousO)
+    merged = addPrevious(merged, firstRow, firstColumn);
+  storeMerged(merged, largest, firstRow, firstColumn);
+}
+
+void KernelBuilder::storeMerged(const Merged &merged, Value largest,
+                                Value firstRow, Value firstColumn) {
   auto [out, empty] = divideMerged(merged);
   storeOutput(out, firstRow, firstColumn);
   if (!operands.lse && !largest)

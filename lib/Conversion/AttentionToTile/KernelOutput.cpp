@@ -67,34 +67,51 @@ bool fa3::fitsOutput(attention::ForwardOp op) {
   int64_t tile = getTileWidth(op.getValueHeadDim()) / 2, needed = tile;
   if (op.getPlain())
     needed += tile / 2;
+  auto addTile = [&](int64_t bits) {
+    needed += tile * bits / kBits + (bits < kBits ? tile : 0);
+  };
+  if (Value previous = op.getPreviousO())
+    addTile(
+        cast<RankedTensorType>(previous.getType()).getElementTypeBitWidth());
   Region &region = op.getEpilogue();
+  if (region.empty())
+    return needed <= kMost;
   Value column = region.getArguments().back();
   for (auto read : region.getOps<tensor::ExtractOp>()) {
     if (!llvm::is_contained(read.getIndices(), column) ||
         read.getIndices().size() == 1)
       continue;
-    int64_t bits = read.getType().getIntOrFloatBitWidth();
-    needed += tile * bits / kBits + (bits < kBits ? tile : 0);
+    addTile(read.getType().getIntOrFloatBitWidth());
   }
   return needed <= kMost;
 }
 
-void KernelBuilder::buildEdit(Value unedited) {
+void KernelBuilder::buildEdit(const AttentionResults &unedited) {
   merges = true;
-  auto source = cast<MemRefType>(unedited.getType());
+  auto source = cast<MemRefType>(unedited.o.getType());
   Value firstRow = buildGrid(index(source.getShape().back() / columns));
   Value firstColumn = arith::MulIOp::create(b, part, index(columns));
-  auto out = tile::LoadOp::create(b, tensor({rows, columns}, b.getF32Type()),
-                                  unedited, getPlace(firstRow, firstColumn));
-  out->setAttr(tile::TileDialect::kRoleAttrName, b.getStringAttr("math"));
-  storeOutput(out, firstRow, firstColumn);
+  Value out = loadByThreads(tensor({rows, columns}, b.getF32Type()), unedited.o,
+                            getPlace(firstRow, firstColumn));
+  if (!operands.previousO)
+    return storeOutput(out, firstRow, firstColumn);
+  // lse are natural logarithms.
+  isLarge = true;
+  Value lse = loadByThreads(rowType(), unedited.lse, getPlace(firstRow));
+  Value maximum =
+      arith::MaxNumFOp::create(b, lse, splat(rowType(), getLowestMaximum()));
+  Value weight = exp2(asExponent(sub(lse, maximum)));
+  Merged own{mul(out, alongColumns(weight, columns)), maximum, weight};
+  storeMerged(addPrevious(own, firstRow, firstColumn), /*largest=*/Value(),
+              firstRow, firstColumn);
 }
 
 void fa3::buildEditBody(OpBuilder &builder, attention::ForwardOp op,
-                        const KernelOperands &operands, Value unedited) {
+                        const KernelOperands &operands,
+                        const AttentionResults &unedited) {
   OpBuilder::InsertionGuard guard(builder);
   constexpr int64_t kMostColumns = 32;
-  int64_t width = cast<MemRefType>(unedited.getType()).getShape().back();
+  int64_t width = cast<MemRefType>(unedited.o.getType()).getShape().back();
   AccumulationPolicy policy = {};
   KernelBuilder(builder, op, operands,
                 {kReplicaRows, std::gcd(width, kMostColumns)}, policy)

@@ -319,7 +319,10 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   Value zero = splat(rowType(), 0.0), maximum = state.maximum, fraction;
   // Of parts with a number of keys each, sinks are added as if these were
   // merged.
-  bool isOnePart = operands.sinks && !operands.inParts && operands.partKeys;
+  bool takesPrevious =
+      operands.previousO && !operands.inParts && !operands.isUnedited;
+  bool isOnePart = (operands.sinks || takesPrevious) && !operands.inParts &&
+                   operands.partKeys;
   if (operands.sinks && !operands.inParts && !isOnePart) {
     // One more score, which may be larger than all that the sum refers to.
     Value sink = buildSinks();
@@ -331,9 +334,27 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
           b, shifted, splat(rowType(), weightExponent), contract());
     sum = math::FmaOp::create(b, sum, fraction, exp2(shifted));
   }
+  Value previous; // the weight of previous results
+  if (takesPrevious && !isOnePart) {
+    // As many more scores as these have summed up, of which only lse is known.
+    Value other = loadPreviousLse(firstRow);
+    if (!isLarge)
+      other = mul(other, splat(rowType(), llvm::numbers::log2e));
+    Value larger = arith::MaxNumFOp::create(b, other, maximum);
+    Value own = exp2(asExponent(sub(maximum, larger)));
+    Value shifted = asExponent(sub(other, larger));
+    if (weightExponent != 0)
+      shifted = arith::AddFOp::create(
+          b, shifted, splat(rowType(), weightExponent), contract());
+    previous = exp2(shifted);
+    sum = math::FmaOp::create(b, sum, own, previous);
+    maximum = larger;
+    fraction = fraction ? mul(fraction, own) : own;
+  }
   Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
   Value inverse = arith::DivFOp::create(b, splat(rowType(), 1.0), sum);
   inverse = arith::SelectOp::create(b, empty, zero, inverse);
+  Value ofPrevious = previous ? mul(inverse, previous) : Value();
   if (fraction)
     inverse = mul(inverse, fraction);
   if (outputScale)
@@ -343,9 +364,14 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
     inverse = mul(inverse, splat(rowType(), factor));
   int64_t width = getTileWidth(op.getValueHeadDim());
   Value out = mul(state.acc, alongColumns(inverse, width));
+  if (previous)
+    out = math::FmaOp::create(
+        b, loadPreviousOutput(previous, width, firstRow, index(0)),
+        alongColumns(ofPrevious, width), out);
   Value lse;
   if (isOnePart)
-    std::tie(out, lse) = mergeOnePart(out, buildLogarithm(sum, maximum, empty));
+    std::tie(out, lse) =
+        mergeOnePart(out, buildLogarithm(sum, maximum, empty), firstRow);
   if (operands.inParts)
     storeRounded(out, operands.o, getPartPlace(part, firstRow, index(0)));
   else

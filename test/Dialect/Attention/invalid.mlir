@@ -362,11 +362,97 @@ func.func @group_of_key_heads(%q: !t, %k: !u) {
 
 // -----
 
+// backward C30
+!t = tensor<1x?x?x64xf16>
+!l = tensor<1x?x?xf32>
+func.func @group_of_no_gradients(%q: !t, %l: !l) {
+  // expected-error @+1 {{expects a group of at least 1 head, got 0}}
+  %0:3 = attention.backward %q, %q, %q, %q, %l, %q group 0 : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
+  return
+}
+
+// -----
+
+// backward C30
+!t = tensor<1x8x?x64xf16>
+!u = tensor<1x4x?x64xf16>
+!l = tensor<1x8x?xf32>
+func.func @group_of_gradients(%q: !t, %k: !u, %l: !l) {
+  // expected-error @+1 {{expects groups of 4 query heads, one for every key head, got 8 heads and 4 key heads}}
+  %0:3 = attention.backward %q, %k, %k, %q, %l, %q group 4 : (!t, !u, !u, !t, !l, !t) -> (!t, !u, !u)
+  return
+}
+
+// -----
+
+// C2
+!t = tensor<1x2x?x64xf16>
+func.func @o_of_another_type(%q: !t) {
+  // expected-error @+1 {{expects o to have the element type of q ('f16') or f32, got 'bf16'}}
+  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> tensor<1x2x?x64xbf16>
+  return
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
+func.func @previous_of_one(%q: !t) {
+  // expected-error @+1 {{expects o and lse in 'previous', got 1 operands}}
+  %o = attention.forward %q, %q, %q previous(%q : !t) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C32
+!t = tensor<1x2x?x64xf16>
+!l = tensor<1x2x?xf32>
+func.func @previous_type(%q: !t, %o: tensor<1x2x?x64xf8E4M3FN>, %l: !l) {
+  // expected-error @+1 {{expects previous o of f16, bf16 or f32, got 'f8E4M3FN'}}
+  %0 = attention.forward %q, %q, %q previous(%o, %l : tensor<1x2x?x64xf8E4M3FN>, !l) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C32
+!t = tensor<1x2x8x64xf16>
+!l = tensor<1x2x8xf32>
+func.func @previous_shape(%q: !t, %o: tensor<1x2x9x64xf32>, %l: !l) {
+  // expected-error @+1 {{expects previous o to have the shape of o ('tensor<1x2x8x64xf16>'), got 'tensor<1x2x9x64xf32>'}}
+  %0 = attention.forward %q, %q, %q previous(%o, %l : tensor<1x2x9x64xf32>, !l) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C32
+!t = tensor<1x2x?x64xf16>
+!l = tensor<1x2x?xf16>
+func.func @previous_lse(%q: !t, %l: !l) {
+  // expected-error @+1 {{expects previous lse of f32, a number for each query of o ('tensor<1x2x?x64xf16>'), got 'tensor<1x2x?xf16>'}}
+  %0 = attention.forward %q, %q, %q previous(%q, %l : !t, !l) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C32
+!t = tensor<1x9x2x64xf16>
+!l = tensor<1x9x2xf32>
+func.func @previous_rows(%q: !t, %l: !l) {
+  // expected-error @+1 {{expects previous lse of f32, a number for each query of o ('tensor<1x9x2x64xf16>'), got 'tensor<1x9x2xf32>'}}
+  %0 = attention.forward %q, %q, %q previous(%q, %l : !t, !l) layout bshd : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
 // C7
 !t = tensor<1x2x?x64xf16>
 func.func @score_types(%q: !t) {
   // expected-error @+1 {{expects 'score_mod' to take ('f32', 'index', 'index', 'index', 'index'), got ('f16', 'index')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
   ^bb0(%s: f16, %b: index):
     "attention.yield"(%s) : (f16) -> ()
   }, {
@@ -437,7 +523,7 @@ func.func @empty(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @keep_types(%q: !t) {
   // expected-error @+1 {{expects 'mask_mod' to take ('index', 'index', 'index', 'index'), got ('i1')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
   }, {
   ^bb0(%s: i1):
     "attention.yield"(%s) : (i1) -> ()
@@ -2254,7 +2340,7 @@ func.func @scale(%q: tensor<1x1x?x64xf16>) {
 // C23
 func.func @two_scales(%q: tensor<1x1x?x64xf16>, %s: f32) {
   // expected-error @+1 {{expects one scale, got a value and a number}}
-  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {})
+  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {})
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, f32) -> tensor<1x1x?x64xf16>
   return
 }

@@ -167,6 +167,26 @@ func.func @group(%q: tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16> {
   return %o : tensor<?x?x?x64xf16>
 }
 
+// CHECK-LABEL: func.func @group_of_gradients
+func.func @group_of_gradients(%q: tensor<?x?x?x64xf16>, %l: tensor<?x?x?xf32>, %n: index) {
+  // CHECK: attention.backward {{.*}} max_q %{{.*}} group 2 layout bshd :
+  %0:3 = attention.backward %q, %q, %q, %q, %l, %q max_q %n group 2 layout bshd
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?xf32>, tensor<?x?x?x64xf16>) -> (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>)
+  return
+}
+
+// o and lse of other keys; o of f32 between steps.
+// CHECK-LABEL: func.func @previous
+func.func @previous(%q: tensor<?x2x?x64xf16>, %o: tensor<?x2x?x64xf32>, %l: tensor<?x2x?xf32>, %s: tensor<2xf32>) {
+  // CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} sinks(%{{.*}} : tensor<2xf32>) previous(%{{.*}}, %{{.*}} : tensor<?x2x?x64xf32>, tensor<?x2x?xf32>) group 1 : (tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>) -> tensor<?x2x?x64xf32>
+  %0 = attention.forward %q, %q, %q sinks(%s : tensor<2xf32>) previous(%o, %l : tensor<?x2x?x64xf32>, tensor<?x2x?xf32>) group 1
+    : (tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>) -> tensor<?x2x?x64xf32>
+  // CHECK: attention.forward %{{.*}} previous(%{{.*}}, %{{.*}} : tensor<?x2x?x64xf16>, tensor<?x2x?xf32>) :
+  %1 = attention.forward %q, %q, %q previous(%q, %l : tensor<?x2x?x64xf16>, tensor<?x2x?xf32>)
+    : (tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>) -> tensor<?x2x?x64xf16>
+  return
+}
+
 // Scores with a part of values, whose head dim is another one.
 // CHECK-LABEL: func @qv
 // CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} qv(%{{.*}} : tensor<1x4x?x512xf16>) scale 1.250000e-01 : (tensor<1x4x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x512xf16>) -> tensor<1x4x?x512xf16>

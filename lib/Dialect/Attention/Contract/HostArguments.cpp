@@ -181,6 +181,11 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
     name(op.getV(), "v", withLast(ofKey, "dv"));
   if (forward && forward.getQv())
     name(forward.getQv(), "qv", withLast(nameRows(op, Sequence::query), "dv"));
+  if (forward && forward.getPreviousO()) {
+    SmallVector<StringRef> ofQuery = nameRows(op, Sequence::query);
+    name(forward.getPreviousO(), "previous_o", withLast(ofQuery, "dv"));
+    name(forward.getPreviousLse(), "previous_lse", ofQuery);
+  }
   if (auto backward = dyn_cast<BackwardOp>(op.getOperation())) {
     SmallVector<StringRef> ofQuery = nameRows(op, Sequence::query);
     name(backward.getO(), "o", withLast(ofQuery, "dv"));

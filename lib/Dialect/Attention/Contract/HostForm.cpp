@@ -109,6 +109,10 @@ static LogicalResult verifyOperands(ScoredOpInterface op) {
       operands.push_back({"scales", value});
     if (forward.getSinks())
       operands.push_back({"sinks", forward.getSinks()});
+    if (forward.getPreviousO()) {
+      operands.push_back({"previous o", forward.getPreviousO()});
+      operands.push_back({"previous lse", forward.getPreviousLse()});
+    }
   }
   if (auto backward = dyn_cast<BackwardOp>(op.getOperation())) {
     operands.push_back({"o", backward.getO()});

@@ -162,6 +162,12 @@ void HostBuilder::buildForward() {
   Value qv = host.values.lookupOrNull(forward.getQv());
   if (qv)
     requireSame(q, qv, "q and qv");
+  Value previousO = host.values.lookupOrNull(forward.getPreviousO());
+  host.previousLse = host.values.lookupOrNull(forward.getPreviousLse());
+  if (previousO) {
+    requireSame(q, previousO, "q and previous_o");
+    requireSame(q, host.previousLse, "q and previous_lse");
+  }
   for (unsigned i = 0, e = host.scales.size(); i < e; ++i)
     requireScales(i);
   for (unsigned i = 0, e = host.aux.size(); i < e; ++i)
@@ -187,6 +193,8 @@ void HostBuilder::buildForward() {
   host.q = view(q, forward.getLayout());
   if (qv)
     host.qv = view(qv, forward.getLayout());
+  if (previousO)
+    host.previousO = view(previousO, forward.getLayout());
   host.k = view(k, forward.getLayout());
   host.v = forward.getTransposedV() ? viewTransposed(v, forward.getLayout())
                                     : view(v, forward.getLayout());

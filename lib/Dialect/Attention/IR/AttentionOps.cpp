@@ -92,10 +92,10 @@ verifyElements(ForwardOp op,
         return op.emitOpError("expects v of f8E4M3FN or f8E5M2 with q of i8, "
                               "got ")
                << own;
-    } else if (own != element) {
+    } else if (own != element && !(name == "o" && own.isF32())) {
       return op.emitOpError("expects ")
-             << name << " to have the element type of q (" << element
-             << "), got " << own;
+             << name << " to have the element type of q (" << element << ")"
+             << (name == "o" ? " or f32" : "") << ", got " << own;
     }
   }
   return success();
@@ -184,6 +184,34 @@ LogicalResult fa3::attention::verifyGroup(Operation *op,
          << (ShapedType::isDynamic(keyHeads) ? "any number of"
                                              : std::to_string(keyHeads))
          << " key heads";
+}
+
+/// C32.
+static LogicalResult verifyPrevious(ForwardOp op) {
+  if (!op.getPreviousO() && !op.getPreviousLse())
+    return success();
+  if (!op.getPreviousO() || !op.getPreviousLse())
+    return op.emitOpError("expects both o and lse in 'previous'");
+  auto o = cast<RankedTensorType>(op.getO().getType()),
+       own = cast<RankedTensorType>(op.getPreviousO().getType()),
+       lse = cast<RankedTensorType>(op.getPreviousLse().getType());
+  Type element = own.getElementType();
+  if (!element.isF16() && !element.isBF16() && !element.isF32())
+    return op.emitOpError("expects previous o of f16, bf16 or f32, got ")
+           << element;
+  if (failed(verifyCompatibleShape(own, o)) ||
+      own.getShape().back() != o.getShape().back())
+    return op.emitOpError("expects previous o to have the shape of o (")
+           << o << "), got " << own;
+  SmallVector<int64_t> rows(o.getShape().drop_back());
+  if (op.getLayout() == Layout::bshd)
+    std::swap(rows[rows.size() - 2], rows.back());
+  if (!lse.getElementType().isF32() ||
+      failed(verifyCompatibleShape(lse.getShape(), rows)))
+    return op.emitOpError("expects previous lse of f32, a number for each "
+                          "query of o (")
+           << o << "), got " << lse;
+  return success();
 }
 
 /// C29.
@@ -288,7 +316,8 @@ LogicalResult ForwardOp::verify() {
            << " for each element of k, got " << q.getShape().back();
 
   if (failed(verifyQv(*this)) || failed(verifyPlacesOfForward(*this)) ||
-      failed(verifyLists(*this)) || failed(verifyPlain(*this)))
+      failed(verifyLists(*this)) || failed(verifyPlain(*this)) ||
+      failed(verifyPrevious(*this)))
     return failure();
   bool hasPlaces = hasPlace(Sequence::query) || hasPlace(Sequence::key);
   for (auto [name, tensor] : tensors)
@@ -413,7 +442,8 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
   build(builder, state, o, lse, plain, /*maxLogits=*/Type(), q, k, v,
         /*qv=*/Value(), aux, scale,
         /*scales=*/ValueRange(), /*maxQ=*/Value(), /*splits=*/Value(),
-        /*sinks=*/Value(), DenseI64ArrayAttr(),
+        /*sinks=*/Value(), /*previousO=*/Value(), /*previousLse=*/Value(),
+        DenseI64ArrayAttr(),
         /*qTerms=*/builder.getI64IntegerAttr(1),
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods), FloatAttr(),

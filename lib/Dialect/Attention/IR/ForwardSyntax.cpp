@@ -30,6 +30,10 @@ void ForwardOp::print(OpAsmPrinter &printer) {
     printer << " splits " << getSplits();
   if (getSinks())
     printer << " sinks(" << getSinks() << " : " << getSinks().getType() << ")";
+  if (getPreviousO())
+    printer << " previous(" << getPreviousO() << ", " << getPreviousLse()
+            << " : " << getPreviousO().getType() << ", "
+            << getPreviousLse().getType() << ")";
   if (getQTerms() != 1)
     printer << " q_terms " << getQTerms();
   if (getGroup())
@@ -126,6 +130,16 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       (parser.parseLParen() || parser.parseOperand(sinks) ||
        parser.parseColonType(sinksType) || parser.parseRParen()))
     return failure();
+  SmallVector<OpAsmParser::UnresolvedOperand, 2> previous;
+  SmallVector<Type, 2> previousTypes;
+  SMLoc previousLoc;
+  if (parseTypedOperands(parser, "previous", previous, previousTypes,
+                         previousLoc))
+    return failure();
+  if (!previous.empty() && previous.size() != 2)
+    return parser.emitError(previousLoc)
+           << "expects o and lse in 'previous', got " << previous.size()
+           << " operands";
   if (succeeded(parser.parseOptionalKeyword("q_terms"))) {
     int64_t terms;
     if (parser.parseInteger(terms))
@@ -174,15 +188,19 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
        parser.resolveOperand(maxQ, builder.getIndexType(), result.operands)) ||
       (hasSplits && parser.resolveOperand(splits, builder.getIndexType(),
                                           result.operands)) ||
-      (sinksType && parser.resolveOperand(sinks, sinksType, result.operands)))
+      (sinksType && parser.resolveOperand(sinks, sinksType, result.operands)) ||
+      parser.resolveOperands(previous, previousTypes, previousLoc,
+                             result.operands))
     return failure();
   result.addTypes(type.getResults());
-  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
-                      builder.getDenseI32ArrayAttr(
-                          {1, 1, 1, static_cast<int32_t>(qv.size()),
-                           static_cast<int32_t>(aux.size()), hasScale ? 1 : 0,
-                           static_cast<int32_t>(scales.size()), hasMaxQ ? 1 : 0,
-                           hasSplits ? 1 : 0, sinksType ? 1 : 0}));
+  result.addAttribute(
+      getOperandSegmentSizesAttrName(result.name),
+      builder.getDenseI32ArrayAttr(
+          {1, 1, 1, static_cast<int32_t>(qv.size()),
+           static_cast<int32_t>(aux.size()), hasScale ? 1 : 0,
+           static_cast<int32_t>(scales.size()), hasMaxQ ? 1 : 0,
+           hasSplits ? 1 : 0, sinksType ? 1 : 0, previous.empty() ? 0 : 1,
+           previous.empty() ? 0 : 1}));
   result.addAttribute(
       getResultSegmentSizeAttr(),
       builder.getDenseI32ArrayAttr({1, hasPlain || results == most ? 1 : 0,

@@ -99,7 +99,8 @@ LogicalResult Differentiation::verifyForward() {
       {forward.getSizesOfBlocks().has_value(), "lists of blocks"},
       {forward.getTransposedV(), "'transposed_v'"},
       {forward.getQv() != nullptr, "'qv'"},
-      {forward.getSinks() != nullptr, "sinks"}};
+      {forward.getSinks() != nullptr, "sinks"},
+      {forward.getPreviousO() != nullptr, "'previous'"}};
   for (auto [isThere, what] : unknown)
     if (isThere)
       return forward.emitOpError("has no gradients that are known with ")

@@ -59,6 +59,8 @@ private:
   void buildHead(Value b, Value h);
   void buildRow(Value b, Value h, Value keyHead, Value i);
   void storeMaxLogit(Value b, Value h, Value i);
+  Value loadPreviousLse(Value batch, Value h, Value i);
+  void startSums(Value batch, Value h, Value i, Value max, Value total);
   void storeOutput(Value x, Value batch, Value h, Value i, Value c);
   /// What is stored in place of an element of the output.
   Value editOutput(Value x, Value batch, Value h, Value i, Value c);
@@ -367,6 +369,12 @@ void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
   if (host.sinks)
     none = math::ExpOp::create(
         b, arith::SubFOp::create(b, loadSink(h), max).getResult());
+  if (host.previousLse) {
+    Value other = math::ExpOp::create(
+        b, arith::SubFOp::create(b, loadPreviousLse(batch, h, i), max)
+               .getResult());
+    none = arith::AddFOp::create(b, none, other);
+  }
   Value total = loop(keys, none, [&](Value j, Value partial) {
     Value score = memref::LoadOp::create(b, row, j);
     Value shifted = arith::SubFOp::create(b, score, max);
@@ -374,8 +382,7 @@ void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
     memref::StoreOp::create(b, weight, row, j);
     return arith::AddFOp::create(b, partial, weight).getResult();
   });
-  loop(zero, valueHeadDim,
-       [&](Value c) { memref::StoreOp::create(b, number(0), sum, c); });
+  startSums(batch, h, i, max, total);
   loop(zero, keys, [&](Value j) {
     Value weight = memref::LoadOp::create(b, row, j);
     weight = arith::DivFOp::create(b, weight, total);
@@ -436,6 +443,36 @@ Value ReferenceBuilder::editOutput(Value x, Value batch, Value h, Value i,
   return arith::MaximumFOp::create(b, edited, limit(-largest));
 }
 
+Value ReferenceBuilder::loadPreviousLse(Value batch, Value h, Value i) {
+  SmallVector<Value> at = getPlace(Sequence::query, batch, h, i);
+  return widen(memref::LoadOp::create(b, host.previousLse, at));
+}
+
+/// The sums of values start from what other keys have given.
+void ReferenceBuilder::startSums(Value batch, Value h, Value i, Value max,
+                                 Value total) {
+  if (!host.previousO) {
+    loop(zero, valueHeadDim,
+         [&](Value c) { memref::StoreOp::create(b, number(0), sum, c); });
+    return;
+  }
+  Value lse = loadPreviousLse(batch, h, i);
+  Value weight =
+      math::ExpOp::create(b, arith::SubFOp::create(b, lse, max).getResult());
+  weight = arith::DivFOp::create(b, weight, total);
+  Value isNone =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, lse,
+                            number(-std::numeric_limits<double>::infinity()));
+  loop(zero, valueHeadDim, [&](Value c) {
+    SmallVector<Value> at = getPlace(Sequence::query, batch, h, i);
+    at.push_back(c);
+    Value x = widen(memref::LoadOp::create(b, host.previousO, at));
+    Value first = arith::SelectOp::create(b, isNone, number(0),
+                                          arith::MulFOp::create(b, weight, x));
+    memref::StoreOp::create(b, first, sum, c);
+  });
+}
+
 Value ReferenceBuilder::loadSink(Value h) {
   return widen(memref::LoadOp::create(b, host.sinks, h));
 }
@@ -461,6 +498,8 @@ void ReferenceBuilder::buildRow(Value batch, Value h, Value keyHead, Value i) {
     storeMaxLogit(batch, h, i);
   if (host.sinks)
     max = arith::MaximumFOp::create(b, max, loadSink(h));
+  if (host.previousLse)
+    max = arith::MaximumFOp::create(b, max, loadPreviousLse(batch, h, i));
   // Without a visible key the softmax is 0 / 0; it is defined to be 0.
   Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, lowest);
   auto branch = scf::IfOp::create(b, TypeRange(), none,

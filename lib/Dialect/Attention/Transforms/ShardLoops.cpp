@@ -24,6 +24,10 @@ SmallVector<Loops::Role> Loops::findRoles() {
       roles[operand.getOperandNumber()] = Role::Output;
     for (OpOperand &operand : forward.getSinksMutable())
       roles[operand.getOperandNumber()] = Role::Head;
+    for (OpOperand &operand : forward.getPreviousOMutable())
+      roles[operand.getOperandNumber()] = Role::Output;
+    for (OpOperand &operand : forward.getPreviousLseMutable())
+      roles[operand.getOperandNumber()] = Role::Number;
     results[0] = Role::Output;
     for (OpResult result : op->getResults().drop_front())
       results[result.getResultNumber()] =

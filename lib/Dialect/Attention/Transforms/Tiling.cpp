@@ -159,6 +159,16 @@ void ForwardTile::sliceOperands(ForwardOp tile,
   tile.getQMutable().assign(takeSlice(b, loc, op.getQ(), queries, slices));
   if (Value qv = op.getQv())
     tile.getQvMutable().assign(takeSlice(b, loc, qv, queries, slices));
+  if (Value previous = op.getPreviousO()) {
+    tile.getPreviousOMutable().assign(
+        takeSlice(b, loc, previous, queries, slices));
+    tile.getPreviousLseMutable().assign(
+        takeSlice(b, loc, op.getPreviousLse(),
+                  {batch,
+                   {1, offsets[kHead], sizes[kHead]},
+                   {2, offsets[kQuery], sizes[kQuery]}},
+                  slices));
+  }
   TilePart keys = {head, firstKeyHead, keyHeads};
   tile.getKMutable().assign(
       takeSlice(b, loc, op.getK(), {batch, keys}, slices));

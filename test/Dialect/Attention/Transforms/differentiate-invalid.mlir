@@ -21,6 +21,15 @@ func.func @qv(%q: !t) -> !t {
 // -----
 
 !t = tensor<1x2x?x64xf16>
+func.func @previous(%q: !t, %l: tensor<1x2x?xf32>) -> !t {
+  // expected-error @+1 {{has no gradients that are known with 'previous'}}
+  %o = attention.forward %q, %q, %q previous(%q, %l : !t, tensor<1x2x?xf32>) : (!t, !t, !t) -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x2x?x64xf16>
 func.func @sinks(%q: !t, %s: tensor<2xf32>) -> !t {
   // expected-error @+1 {{has no gradients that are known with sinks}}
   %o = attention.forward %q, %q, %q sinks(%s : tensor<2xf32>) : (!t, !t, !t) -> !t

@@ -61,6 +61,8 @@ struct HostFunction {
   mlir::Value plain;
   /// The part of queries that multiplies values, null for none.
   mlir::Value qv;
+  /// o and lse of the same queries with other keys, null for none.
+  mlir::Value previousO, previousLse;
   /// The same for backward only: gradients that it takes and gives. That of lse
   /// is null if it is not given.
   mlir::Value outGrad, lseGrad, dq, dk, dv;
@@ -126,8 +128,8 @@ bool hasHostForm(mlir::func::FuncOp function);
 /// Every tensor argument becomes a memref with dynamic strides, the last being
 /// 1; results become trailing arguments. Arguments are named by the attribute
 /// `tile.name` ("q", "k", "v", "qv", "aux0", .., "scale", "q_scale", "k_scale",
-/// "v_scale", "o", "lse", "o_plain", "max_logits", "o_parts", "lse_parts",
-/// "dq", "dk", "dv", "daux0",
+/// "v_scale", "previous_o", "previous_lse", "o", "lse", "o_plain",
+/// "max_logits", "o_parts", "lse_parts", "dq", "dk", "dv", "daux0",
 /// .., "rotation", "x8", "x_scale", "count", "index", "full_count",
 /// "full_index", "arg3" unless the argument or result has a name already) and
 /// dimensions by `tile.dims`. Checks that need the actual shapes are

@@ -134,6 +134,17 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     (MuonClip, arXiv 2507.20534, section 2.1): the maximum over all rows of a
     head is the head's largest logit, and maxima have no order.
 
+    `previous` has o and lse of the same queries with other keys: of an earlier
+    step of ring attention, of a prefix. The results are those of all keys:
+    ```
+    lse = ln (exp(lse of these keys) + exp(previous lse))
+    o = exp(previous lse - lse) * previous o + exp(lse of these keys - lse) * (o of these keys)
+    ```
+    in fp32, in front of `epilogue`. Where previous lse is -inf there were no keys,
+    and previous o has no part, whatever it is. Sinks count with those keys that
+    they are given with; `max_logits` is of these keys. Between steps o wants f32: a
+    sum of several is rounded once then.
+
     Example:
     ```mlir
     %o, %lse = attention.forward %q, %k, %v mods [#attention.causal]
@@ -145,8 +156,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         have one dimension for every index it yields, and q, k, v and o the last
         one.
     C2. q, k and v have one element type: f16, bf16, f8E4M3FN or f8E5M2; or q
-        and k have i8, and v f8E4M3FN or f8E5M2. o has that of q, or f16, bf16
-        or f32 with 8-bit operands; lse and max_logits have f32.
+        and k have i8, and v f8E4M3FN or f8E5M2. o has that of q or f32, or f16,
+        bf16 or f32 with 8-bit operands; lse and max_logits have f32.
     C3. the head dims (element dimensions) are static, from 1 to 576, that of v to
         512; with 8-bit operands multiples of 16 to 256; that of q is `q_terms` times that of k, v and o
         agree. In memory rows of q, k and v start at multiples of 16 bytes: with
@@ -200,12 +211,16 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         Beside it o has f16, bf16, f32, f8E4M3FN or f8E5M2.
     C31. `plain` comes with `epilogue` and lse; its result has the shape of o and
         the element type that o would have without `epilogue`.
+    C32. previous o has the shape of o and f16, bf16 or f32, previous lse f32 and
+        the shape of lse.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Optional<AnyRankedTensor>:$qv,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
                        Variadic<AnyRankedTensor>:$scales, Optional<Index>:$maxQ, Optional<Index>:$splits,
                        Optional<AnyRankedTensor>:$sinks,
+                       Optional<AnyRankedTensor>:$previousO,
+                       Optional<AnyRankedTensor>:$previousLse,
                        OptionalAttr<DenseI64ArrayAttr>:$rows,
                        DefaultValuedAttr<I64Attr, "1">:$qTerms,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
