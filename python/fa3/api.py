@@ -57,6 +57,7 @@ def attention(
     out: Any = None,
     lse: Any = None,
     return_max_logit: bool | str = False,
+    previous: tuple[Any, Any] | None = None,
     interpret: bool | str = False,
 ) -> Any:
     """Scaled dot-product attention: o, or (o, lse) with `return_lse`, or either with a
@@ -96,6 +97,11 @@ def attention(
       and offset, int64 (2,), in memory, of which the weights that are dropped are a
       function: FlashAttention-2's. Without it `generator`, or torch's own, draws them.
     out, lse: tensors to write into, in no operand's memory.
+    out_dtype: the type of o; float32 for 16 bits, too, without gradients.
+    previous: (o, lse) of the same queries with other keys, which the kernel takes in:
+      the results are those of all keys. o is float32 (what steps of a ring want, with
+      out_dtype=torch.float32), float16 or bfloat16; lse of -inf says that there were no
+      keys, whatever o is. Not beside epilogue and return_max_logit.
     return_max_logit: True, or "head": the largest score of each head, float32 (heads,), as
       QK-clip wants it: of visible keys and behind all that changes scores, -inf where
       there are none; without sinks, and without a gradient. "row": that of each query,
@@ -119,6 +125,16 @@ def attention(
         return_lse = values.flag("return_lse", return_lse)
     if type(window) is list:
         window = (window[0], window[1]) if len(window) == 2 else window
+    if previous is not None:
+        return _with_previous(
+            q, k, v, previous, causal=causal, window=window, softcap=softcap, scale=scale,
+            score_mod=score_mod, mask_mod=mask_mod, epilogue=epilogue,
+            block_mask=block_mask, bias=bias, alibi_slopes=alibi_slopes, sinks=sinks,
+            q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
+            out_dtype=out_dtype, return_lse=return_lse, layout=layout, out=out, lse=lse,
+            interpret=interpret, dropout_p=dropout_p, rng_state=rng_state,
+            generator=generator, return_max_logit=return_max_logit,
+        )  # fmt: skip
     if epilogue is not None and torch is not None and isinstance(q, torch.Tensor):
         if return_max_logit is not False and return_max_logit is not None:
             raise UnsupportedError("return_max_logit beside epilogue")
@@ -332,6 +348,20 @@ def _with_max_logit(q: Any, k: Any, v: Any, kind: Any, return_lse: bool, **named
             )
         return made
     return max_logit.attention(q, k, v, kind, return_lse, named)
+
+
+def _with_previous(q: Any, k: Any, v: Any, given: Any, **named: Any) -> Any:
+    from .calls import previous
+
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.compiler.is_compiling():
+        made = None
+        if not watch().is_derived():
+            made = previous.traced(q, k, v, given, named)
+        if made is None:
+            made = dynamo_door().run_eagerly(q, k, v, previous=given, **named)
+        return made
+    return previous.attention(q, k, v, given, named)
 
 
 _DOOR = f"{__package__}.torch"

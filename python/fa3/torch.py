@@ -193,6 +193,12 @@ def gradients_of(
         number = program.extras.index("sinks")
         if needed[number]:
             of_extras[number] = _of_sinks(extras[number], do, dlse, o, lse, program)
+    if "previous_o" in program.extras:
+        number = program.extras.index("previous_o")
+        if needed[number] or needed[number + 1]:
+            of_extras[number : number + 2] = _of_previous(
+                *extras[number : number + 2], do, dlse, o, lse, program
+            )
     return (dq, dk, dv), of_extras
 
 
@@ -206,13 +212,32 @@ def _of_sinks(
 ) -> torch.Tensor:  # fmt: skip
     """A sink is a score without a value: its gradient is its weight times what
     every score's gradient has subtracted."""
-    delta = (do.float() * o.float()).sum(-1)
-    if program.layout == "bshd":
-        delta = delta.transpose(1, 2)
-    if dlse is not None:
-        delta = delta - dlse
+    delta = _delta(do, dlse, o, program)
     weights = torch.exp(sinks[None, :, None] - lse)
     return -(weights * delta).sum((0, 2))
+
+
+def _of_previous(
+    other: torch.Tensor, other_lse: torch.Tensor, do: torch.Tensor, dlse: Any,
+    o: torch.Tensor, lse: torch.Tensor, program: Program,
+) -> list[torch.Tensor]:  # fmt: skip
+    """o and lse of other keys are a value and its score. Where there were no keys the
+    value may be anything, and has no gradient."""
+    there = other_lse != -torch.inf
+    weights = torch.where(there, torch.exp(other_lse - lse), 0.0)
+    along = weights.transpose(1, 2) if program.layout == "bshd" else weights
+    value = torch.where(along.unsqueeze(-1) != 0, other.float(), 0.0)
+    of_score = _rows((do.float() * value).sum(-1), program) - _delta(do, dlse, o, program)
+    return [(along.unsqueeze(-1) * do.float()).to(other.dtype), weights * of_score]
+
+
+def _rows(numbers: torch.Tensor, program: Program) -> torch.Tensor:
+    return numbers.transpose(1, 2) if program.layout == "bshd" else numbers
+
+
+def _delta(do: torch.Tensor, dlse: Any, o: torch.Tensor, program: Program) -> torch.Tensor:
+    delta = _rows((do.float() * o.float()).sum(-1), program)
+    return delta if dlse is None else delta - dlse
 
 
 def _backward_of_torch(
@@ -324,6 +349,7 @@ def attention(
     dropout_p: float = 0.0,
     rng_state: torch.Tensor | None = None,
     max_logits: bool = False,
+    previous: tuple[torch.Tensor, torch.Tensor] | None = None,
 ) -> Any:
     """fa3.attention as an operator of torch, torch.ops.fa3.forward, or inference where
     there are no gradients: for torch.compile and for gradients, of q, k, v, sinks,
@@ -342,14 +368,15 @@ def attention(
             sinks=sinks, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
             out_dtype=out_dtype, return_lse=return_lse, layout=layout,
             interpret=interpret, backward=backward, lists=lists, dropout_p=dropout_p,
-            rng_state=rng_state, max_logits=max_logits,
+            rng_state=rng_state, max_logits=max_logits, previous=previous,
         )  # fmt: skip
     if dropout_p:
         rng_state = state_of(dropout_p, q, rng_state)
     q, k, v = tensors.autocast(q, k, v)
+    of_others = previous or (None, None)
     extras, numbers, program, needs_grad = prepare(
         q, k, v, causal, window, softcap, scale, score_mod, mask_mod,
-        (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks, rng_state),
+        (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks, *of_others, rng_state),
         out_dtype, return_lse, layout, interpret, backward, lists, dropout_p=dropout_p,
         max_logits=max_logits,
     )  # fmt: skip
@@ -405,7 +432,7 @@ def prepare(
         mods, tables = mods_text(traced), traced.tensors
         numbers = [float(one) for one in traced.scalars]
     if not dropout_p:
-        given = given[:6]
+        given = given[: EXTRAS.index("rng_state")]
     extras = [one for one in given if one is not None]
     names = ",".join(
         name for name, one in zip(EXTRAS, given) if one is not None
@@ -421,7 +448,9 @@ def prepare(
         or any(requires_grad(one) for one in tables)
     )  # fmt: skip
     if needs_grad:
-        reason = _no_backward(q, k, v, causal, softcap, layout, kind, given, traced, requires_grad)
+        reason = _no_backward(
+            q, k, v, causal, softcap, layout, kind, given, traced, requires_grad, out_dtype
+        )
         if lists is not None and not reason:
             reason = _no_lists(lists, kind, given, tables, requires_grad)
         if reason:
@@ -451,13 +480,17 @@ def _no_lists(
     return f"those of {others} beside lists of blocks (block_mask)" if others else ""
 
 
+#: Extras that are in o and lse: torch computes their gradients of these.
+_BY_TORCH = ("sinks", "previous_o", "previous_lse")
+
+
 def _grads(
     given: Sequence[Any], tables: Sequence[Any], requires_grad: Callable[[Any], bool]
 ) -> str:
     """The names of extras whose gradients are asked for."""
     names = [
         name for name, one in zip(EXTRAS, given)
-        if one is not None and requires_grad(one) and name != "sinks"
+        if one is not None and requires_grad(one) and name not in _BY_TORCH
     ]  # fmt: skip
     names += [f"aux{n}" for n, one in enumerate(tables) if requires_grad(one)]
     return ",".join(names)
@@ -466,6 +499,7 @@ def _grads(
 def _no_backward(
     q: Any, k: Any, v: Any, causal: Any, softcap: Any, layout: str, kind: str | None,
     given: Sequence[Any], traced: Traced | None, requires_grad: Callable[[Any], bool],
+    out_dtype: Any = None,
 ) -> str:  # fmt: skip
     """Why there are no gradients; "" if there are."""
     if kind is None:
@@ -475,9 +509,9 @@ def _no_backward(
     if q.dtype not in (torch.float16, torch.bfloat16):
         return f"element type {q.dtype}, the backward takes float16 and bfloat16"
     if kind in OWN:
-        return ""
+        return "" if out_dtype in (None, q.dtype) else f"out_dtype {out_dtype}, expected {q.dtype}"
     if traced is not None or any(one is not None for one in given):
-        return "torch's backward takes no mods, bias, slopes, sinks or dropout"
+        return "torch's backward takes no mods, bias, slopes, sinks, previous or dropout"
     if q.shape[3] != v.shape[3]:
         return f"head dims {q.shape[3]} and {v.shape[3]}, torch's backward takes equal ones"
     if softcap:

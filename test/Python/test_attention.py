@@ -363,7 +363,7 @@ class LaunchTest(unittest.TestCase):
             ((q, k, k), {"out": torch.empty(q.shape)}, TypeError, "'out': element type"),
             ((q, k, k), {"lse": q}, ValueError, "'lse': is given, but return_lse"),
             ((q, k, k), {"q_descale": q}, ValueError, "'q_descale': is for float8"),
-            ((q, k, k), {"out_dtype": torch.float32}, TypeError, "'out_dtype': torch.flo"),
+            ((q, k, k), {"out_dtype": torch.float64}, TypeError, "'out_dtype': torch.flo"),
         ):  # fmt: skip
             with self.assertRaisesRegex(error, expected):
                 fa3.attention(*args, **named)

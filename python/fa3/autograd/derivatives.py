@@ -164,7 +164,8 @@ def _merge_extras(
             extent = one.movedim(dim, 0).shape[1] if dim is not None else one.shape[0]
             if extent not in (1, batch):
                 return None
-            if dim is None and extent == 1 and name not in grads:
+            shares = name not in grads and not name.startswith("previous")
+            if dim is None and extent == 1 and shares:
                 made.append(one)
                 continue
             rest = one.movedim(dim, 0) if dim is not None else one.expand(size, *one.shape)
@@ -180,7 +181,8 @@ def _merge_extras(
 _WITH_BATCH = {
     "q_descale": 2, "k_descale": 2, "v_descale": 2, "bias": 4, "block_count": 3,
     "block_index": 4, "full_count": 3, "full_index": 4, "block_count_q": 3,
-    "block_index_q": 4, "full_count_q": 3, "full_index_q": 4,
+    "block_index_q": 4, "full_count_q": 3, "full_index_q": 4, "previous_o": 4,
+    "previous_lse": 3,
 }  # fmt: skip
 
 

@@ -21,7 +21,8 @@ from ..support import native, tensors, watch
 
 #: What prepare() takes in its order.
 _GIVEN = (
-    "q_descale", "k_descale", "v_descale", "bias", "alibi_slopes", "sinks", "rng_state",
+    "q_descale", "k_descale", "v_descale", "bias", "alibi_slopes", "sinks", "previous_o",
+    "previous_lse", "rng_state",
 )  # fmt: skip
 
 
@@ -84,7 +85,7 @@ def attention(q: Any, k: Any, v: Any, epilogue: Any, **named: Any) -> Any:
     traced = trace_mods(named["score_mod"], mask_mod, epilogue)
     extras, numbers, text, needs_grad = door.prepare(
         q, k, v, named["causal"], named["window"], named["softcap"], named["scale"],
-        traced, None, [named[name] for name in _GIVEN], named["out_dtype"],
+        traced, None, [named.get(name) for name in _GIVEN], named["out_dtype"],
         named["return_lse"], named["layout"], named["interpret"], None, lists,
         dropout_p=named["dropout_p"],
     )  # fmt: skip

@@ -29,9 +29,10 @@ def attention(
     out_dtype: Any = None, return_lse: Any = False, layout: Any = "bhsd", out: Any = None,
     lse: Any = None, interpret: Any = False, backward: Any = None, lists: Any = None,
     dropout_p: Any = 0.0, rng_state: Any = None, generator: Any = None,
-    max_logits: bool = False,
+    max_logits: bool = False, previous: Any = None,
 ) -> Any:  # fmt: skip
-    given = (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks)
+    of_others = previous or (None, None)
+    given = (q_descale, k_descale, v_descale, bias, alibi_slopes, sinks, *of_others)
     if max_logits and watch.transforms():
         raise UnsupportedError("return_max_logit under a transform of torch.func")
     if dropout_p:

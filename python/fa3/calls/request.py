@@ -51,7 +51,8 @@ class Request:
         block_index: Any = None, full_count: Any = None, full_index: Any = None,
         block_size: tuple[int, int] | None = None, options: Any = (),
         dropout_p: Any = 0.0, rng_state: Any = None, epilogue: Any = None,
-        keeps_plain: bool = False, max_logits: Any = False,
+        keeps_plain: bool = False, max_logits: Any = False, previous_o: Any = None,
+        previous_lse: Any = None,
     ) -> None:  # fmt: skip
         # Negative views are copied; what depends on their memory has no key.
         given = {"q": q, "k": k, "v": v}
@@ -81,6 +82,8 @@ class Request:
         self._add_bias(bias)
         self._add_per_head("alibi", "alibi_slopes", alibi)
         self._add_per_head("sinks", "sinks", sinks)
+        if previous_o is not None:
+            self._add_previous(previous_o, previous_lse)
         self.dropout = check_dropout(dropout_p)
         if self.dropout:
             self._add_state(rng_state)
@@ -244,6 +247,25 @@ class Request:
             )
         tensors.check_dense(argument, one)
 
+    def _add_previous(self, o: Any, lse: Any) -> None:
+        """o and lse of the same queries with other keys."""
+        one = self._add("previous_o", o)
+        shape = (*self.views["q"].shape[:3], self.head_dim_v)
+        if one.type not in ("f16", "bf16", "f32"):
+            raise ArgumentTypeError(
+                "previous", f"o with element type {one.type}, expected f16, bf16 or f32"
+            )
+        if one.shape != shape:
+            raise ArgumentError("previous", f"o of shape {one.shape}, expected {shape}")
+        tensors.check_dense("previous", one)
+        rows = self._add("previous_lse", lse)
+        expected = (self.batch, self.heads, self.queries)
+        if rows.type != "f32" or rows.shape != expected:
+            raise ArgumentError(
+                "previous", f"lse, {rows.type} of shape {rows.shape}, expected f32 {expected}"
+            )
+        tensors.check_dense("previous", rows)
+
     def _add_state(self, state: Any) -> None:
         if state is None:
             raise ArgumentError("rng_state", "is needed for dropout_p")
@@ -326,6 +348,7 @@ class Request:
             Auxiliary(bias.type, 4) if bias else None, "alibi" in self.views,
             "sinks" in self.views, self.top_left, self.regions, self.blocks,
             self.dropout, self.keeps_plain, self.max_logits is not False,
+            self.views["previous_o"].type if "previous_o" in self.views else "",
         )  # fmt: skip
 
     def _outputs(self) -> list[Any]:
@@ -390,7 +413,8 @@ class Request:
             number = int(name[3:])
             return self.regions.scalars[number], self.scalars[number]
         one = self.views[name]
-        return self.in_order(one) if name in "qkv" else one.array()
+        in_layout = name in ("q", "k", "v", "previous_o")
+        return self.in_order(one) if in_layout else one.array()
 
     def in_order(self, one: View) -> Any:
         """As (batch, head, sequence, element), which is a matter of strides: one

@@ -212,8 +212,9 @@ def _traced(mods: Any, table_of: blocks.Lists | None) -> Traced | None:
 
 def attention(q: Any, k: Any, v: Any, lists: Any, named: dict[str, Any]) -> Any:
     """fa3.torch.attention of mods that Dynamo has no cells of, where Dynamo traces."""
-    given = tuple([named[name] for name in (
-        "q_descale", "k_descale", "v_descale", "bias", "alibi_slopes", "sinks", "rng_state",
+    given = tuple([named.get(name) for name in (
+        "q_descale", "k_descale", "v_descale", "bias", "alibi_slopes", "sinks",
+        "previous_o", "previous_lse", "rng_state",
     )])  # fmt: skip
     left, right = (None, None) if named["window"] is None else named["window"]
     scale = named["scale"]

@@ -130,12 +130,12 @@ def check_scale(scale: Any, head_dim: int, gradients: bool = False) -> float:
 
 
 def out_type(out_dtype: Any, q: str, v: str, is_edited: bool = False) -> str:
-    """The type of o; with an epilogue it may be any."""
+    """The type of o: of 16 bits q's, or float32; with an epilogue any."""
     if out_dtype is None:
         return "bf16" if v in FLOATS_8 else q
     name = str(out_dtype).rpartition(".")[2]
     chosen = tensors.TORCH_TYPES.get(name, name)
-    allowed = ("f16", "bf16", "f32") if v in FLOATS_8 else (q,)
+    allowed = ("f16", "bf16", "f32") if v in FLOATS_8 else (q, "f32")
     if is_edited:
         allowed = ("f16", "bf16", "f32", *FLOATS_8)
     if chosen not in allowed:

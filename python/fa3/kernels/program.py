@@ -16,7 +16,8 @@ from .spec import Auxiliary, Regions
 #: Tensors besides q, k and v, in the order in which operators take them; those
 #: that mods read follow.
 EXTRAS = (
-    "q_descale", "k_descale", "v_descale", "bias", "alibi", "sinks", "rng_state",
+    "q_descale", "k_descale", "v_descale", "bias", "alibi", "sinks", "previous_o",
+    "previous_lse", "rng_state",
     "block_count", "block_index", "full_count", "full_index",
     "block_count_q", "block_index_q", "full_count_q", "full_index_q",
 )  # fmt: skip

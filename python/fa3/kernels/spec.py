@@ -88,6 +88,8 @@ class Spec:
     plain: bool = False
     #: The largest score of every query is a result, too, behind lse.
     max_logits: bool = False
+    #: The element type of o of other keys, which o and lse take in; "" for none.
+    previous: str = ""
 
     @property
     def has_scales(self) -> bool:
@@ -100,6 +102,8 @@ class Spec:
         for name in ("bias", "alibi", "sinks"):
             if getattr(self, name):
                 names.append(name)
+        if self.previous:
+            names += ["previous_o", "previous_lse"]
         if self.dropout:
             names.append("rng_state")
         if self.blocks:
@@ -132,6 +136,9 @@ class Spec:
             )
         if self.sinks:
             lines.append(f"    sinks(%sinks : {types['sinks']})")
+        if self.previous:
+            both = ", ".join(types[name] for name in ("previous_o", "previous_lse"))
+            lines.append(f"    previous(%previous_o, %previous_lse : {both})")
         if self.plain:
             lines.append("    plain")
         if self.max_logits:
@@ -152,6 +159,8 @@ class Spec:
             "lse": "tensor<?x?x?xf32>", "max_logits": "tensor<?x?x?xf32>",
             "o_plain": self._tensor(self.head_dim_v, self.q_type),
             "scale": "f32", "alibi": "tensor<?xf32>",
+            "previous_o": self._tensor(self.head_dim_v, self.previous),
+            "previous_lse": "tensor<?x?x?xf32>",
             "sinks": "tensor<?xf32>", "rng_state": "tensor<2xi64>",
         }  # fmt: skip
         for name in ("q_descale", "k_descale", "v_descale"):
@@ -256,8 +265,11 @@ class BackwardSpec:
     def inputs(self) -> tuple[str, ...]:
         spec = self.forward
         given = ("q", "k", "v", "o", "lse", "do", *(("dlse",) if self.dlse else ()))
-        # A sink is in lse, and needs no operand.
-        rest = (name for name in spec.inputs[3:] if name != "sinks")
+        # Sinks and previous results are in o and lse, and need no operand.
+        rest = (
+            name for name in spec.inputs[3:]
+            if name not in ("sinks", "previous_o", "previous_lse")
+        )  # fmt: skip
         return (*given, *rest, *self._lists)
 
     @property
