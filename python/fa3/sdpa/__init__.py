@@ -28,6 +28,7 @@ from ..kernels.program import to_text
 from ..support import forks, native, watch
 from ..support.tensors import is_wrapped
 from . import packed as sdpa_packed
+from . import ring
 from .declines import (
     declines,
     declines_cudnn,
@@ -127,11 +128,14 @@ class _Switch:
                 _WHOLE, self.attention, "CompositeImplicitAutograd",
                 with_keyset=True, allow_override=True,
             )  # fmt: skip
+        self.rings = ring.Rings(self)
+        self.rings.install()
 
     def remove(self) -> None:
         global _active
         if _active is self:
             _active = None
+        self.rings.remove()
         library, self.library = self.library, None
         if library is not None:
             library._destroy()
@@ -147,6 +151,8 @@ class _Switch:
         boolean mask hides is -inf. torch's one kernel for wide heads takes no groups
         of them, so that its choice would be none. What it has chosen fa3's kernel for
         before is not asked again."""
+        if type(query) is not torch.Tensor:
+            self.rings.install()  # of DTensors, whose rings were not there before
         if attn_mask is None and not (dropout_p or enable_gqa):
             return self._at_once(keys, query, key, value, is_causal, scale)
         if enable_gqa and query.device.type == self.device and _are_wide_groups(

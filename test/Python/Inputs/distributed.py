@@ -5,6 +5,7 @@ behind scaled_dot_product_attention.
 distributed.py <rank> <number of processes> <file of the store>
 """
 
+import itertools
 import os
 import pathlib
 import sys
@@ -37,6 +38,8 @@ for name in ("flash", "cudnn", "efficient"):
     for kind in ("", "_backward"):
         stubs.impl(f"_scaled_dot_product_{name}_attention{kind}", refused, "CPU")
 switch = sdpa._Switch(True, "CPU", interpret=True)
+# Small problems as large ones are computed.
+sdpa.ring._MUCH = 1
 
 
 def attention(q, k, v, causal):
@@ -63,9 +66,17 @@ def random(*shape):
 torch.manual_seed(0)
 q, k, v, do = (random(2, 4, 64, 16) for _ in range(4))
 
-# Ring attention: a part of the sequence in each process, merged by lse; torch deals
-# out rows so that all have as much to do where it is causal.
-for causal in (False, True):
+# Ring attention: a part of the sequence in each process; torch deals out rows so that
+# all have as much to do where it is causal. By the rings of fa3 and by torch's, which
+# merges by lse; keys gathered at once and passed from process to process.
+for causal, rotation, ours in itertools.product(
+    (False, True), ("allgather", "alltoall"), (True, False)
+):
+    parallel.set_rotate_method(rotation)
+    if ours:
+        switch.rings.install()
+    else:
+        switch.rings.remove()
     wide = [one.float().requires_grad_() for one in (q, k, v)]
     expected = attention(*wide, causal)
     wanted = torch.autograd.grad(expected, wide, do.float())
@@ -88,6 +99,33 @@ for causal in (False, True):
     close(made[0], expected.detach())
     for one, exact in zip(made[1:], wanted):
         close(one, exact, 2e-2)
+    # As DTensors, where torch asks which kernel to take: every kind of operator.
+    if not ours:
+        continue
+    for kind in ("cudnn", "efficient"):
+        ring = getattr(parallel, f"_scaled_dot_product_ring_{kind}_attention")
+        rest = (None, True, 0.0, causal)
+        with torch.no_grad(), parallel.context_parallel(
+            mesh, buffers=(again := [one.clone() for one in (q, k, v, do)]),
+            buffer_seq_dims=[2] * 4,
+        ):  # fmt: skip
+            other, sums, *_ = ring(mesh, *again[:3], *rest)
+        close(other, o, 1e-6)
+        close(sums.squeeze(-1)[:, :, : other.shape[2]], lse, 1e-6)
+    # One that is not balanced: the first process has less to do.
+    if causal:
+        parallel._cp_options.enable_load_balance = False
+        size = 64 // count
+        mine = [one[:, :, rank * size : (rank + 1) * size] for one in (q, k, v, do)]
+        o, lse, *rest = parallel._scaled_dot_product_ring_flash_attention(
+            mesh, *mine[:3], is_causal=True
+        )
+        close(o, expected.detach()[:, :, rank * size : (rank + 1) * size])
+        grads = parallel._scaled_dot_product_ring_flash_attention_backward(
+            mesh, mine[3], *mine[:3], o, lse, None, None, 64, 64, 0.0, True, *rest[4:6],
+        )  # fmt: skip
+        for one, exact in zip(grads, wanted):
+            close(one, exact[:, :, rank * size : (rank + 1) * size], 2e-2)
 
 # DTensor: batch, or heads, shared out; each process runs its part and nothing is sent.
 k, v = k[:, :2], v[:, :2]
