@@ -8,6 +8,9 @@
   theirs. Over types, head dims, masks, groups and what is read.
 * The same bits in two runs with torch.use_deterministic_algorithms(True).
 * Output of 8 bits with a scale.
+* Packed, paged and divided sequences (fa3.serving): gates in the rows of q, which the
+  code finds by the starts of sequences, over types, places of keys, parts and sinks; a
+  second call with another gate, whose kernel is the same.
 * With --time: ms of attention, with a gate, and with the gate by torch behind it.
 
 --cpu runs small problems in the interpreter, --part 1/4 a fourth of them.
@@ -25,6 +28,7 @@ try:
 except ImportError:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
     import fa3
+from fa3 import serving
 
 failed = passed = 0
 
@@ -133,6 +137,91 @@ def check_8_bits(device, interpret, length):
             print(f"FAILED 8 bits {dtype}: error {off.max().item():.3g}")
 
 
+class Served:
+    """Sequences of unequal lengths, packed, or with keys in pages."""
+
+    def __init__(self, device, dtype, d, page, sinks, small):
+        self.queries, self.lengths = ((1, 7, 64, 33, 2), (900, 64, 128, 33, 513))
+        if small:
+            self.queries, self.lengths = (1, 7, 12), (50, 41, 20)
+        named = {"dtype": dtype, "device": device}
+        self.q = [torch.randn(n, 8, d, **named) for n in self.queries]
+        self.k, self.v = ([torch.randn(n, 2, d, **named) for n in self.lengths] for _ in "kv")
+        self.sinks = torch.randn(8, device=device) if sinks else None
+        self.starts = self.i32([0, *itertools.accumulate(self.queries)])
+        self.named = {
+            "cu_q": self.starts, "max_q": max(self.queries), "sinks": self.sinks,
+            "causal": True,
+        }  # fmt: skip
+        if page:
+            pages = [-(-n // page) for n in self.lengths]
+            table = torch.zeros(len(pages), max(pages), dtype=torch.int32)
+            caches = [torch.zeros(sum(pages), page, 2, d, **named) for _ in "kv"]
+            order = torch.randperm(sum(pages)).to(torch.int32).split(pages)
+            for n, mine in enumerate(order):
+                table[n, : len(mine)] = mine
+                for cache, given in zip(caches, (self.k[n], self.v[n])):
+                    for at, rows in zip(mine.tolist(), given.split(page)):
+                        cache[at, : rows.shape[0]] = rows
+            self.named |= {"page_table": table.to(device), "used_k": self.i32(self.lengths)}
+            self.given = torch.cat(self.q), *caches
+        else:
+            starts = self.i32([0, *itertools.accumulate(self.lengths)])
+            self.named |= {"cu_k": starts, "max_k": max(self.lengths)}
+            self.given = torch.cat(self.q), torch.cat(self.k), torch.cat(self.v)
+
+    def i32(self, values):
+        return torch.tensor(values, dtype=torch.int32, device=self.q[0].device)
+
+    def by_torch(self, gate, dtype):
+        """Each sequence by the definition, one behind the other, gated."""
+        made = []
+        for q, k, v in zip(self.q, self.k, self.v):
+            q, k, v = (one.transpose(0, 1).to(dtype) for one in (q, k, v))
+            k, v = (one.repeat_interleave(4, 0) for one in (k, v))
+            scores = (q @ k.mT).float() * q.shape[2] ** -0.5
+            i = torch.arange(q.shape[1], device=q.device)[:, None] + k.shape[1] - q.shape[1]
+            scores = scores.masked_fill(torch.arange(k.shape[1], device=q.device) > i, -torch.inf)
+            if self.sinks is not None:
+                own = self.sinks[:, None, None].expand(-1, q.shape[1], 1)
+                scores = torch.cat([scores, own], 2)
+            weights = torch.nan_to_num(scores.softmax(-1)).to(dtype)
+            made.append((weights[..., : k.shape[1]] @ v).transpose(0, 1))
+        return torch.cat(made) * torch.sigmoid(gate.to(dtype))
+
+
+def check_served(device, interpret, part):
+    global failed, passed
+    axes = {
+        "dtype": (torch.bfloat16, torch.float16), "d": (64, 128, 256), "page": (0, 16, 64),
+        "splits": (0, 1, 3, "invariant"), "sinks": (False, True),
+    }  # fmt: skip
+    for number, row in enumerate(itertools.product(*axes.values())):
+        case = dict(zip(axes, row))
+        if number % part[1] != part[0] or interpret and number % 29:
+            continue
+        splits = case.pop("splits")
+        problem = Served(device, small=interpret, **case)
+        named = dict(problem.named, interpret=interpret)
+        named |= {"batch_invariant": 128} if splits == "invariant" else {"splits": splits}
+        for attempt in range(2):
+            gate = torch.randn_like(problem.given[0])
+            starts = problem.starts[:-1]
+            made = serving.attention(
+                *problem.given, **named,
+                epilogue=lambda x, b, h, i, c: x * torch.sigmoid(gate[starts[b] + i, h, c]),
+            )  # fmt: skip
+            wanted = problem.by_torch(gate, torch.float32)
+            ours, theirs = error(made, wanted), error(problem.by_torch(gate, case["dtype"]), wanted)
+            right = ours <= 2 * theirs + 1e-3 * wanted.abs().max().item()
+            passed, failed = passed + right, failed + (not right)
+            if not right:
+                print(
+                    f"FAILED served {case} splits {splits} call {attempt}: error {ours:.3g}, "
+                    f"torch's {theirs:.3g}"
+                )
+
+
 def get_problems(device, length):
     for dtype, (d, dv), mask, group in itertools.product(
         (torch.float16, torch.bfloat16), ((64, 64), (128, 128), (192, 128), (256, 256)),
@@ -236,6 +325,7 @@ def main():
         check_8_bits(device, options.cpu, length)
     if options.time:
         measure()
+    check_served(device, options.cpu, (first, count))
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 
