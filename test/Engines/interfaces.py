@@ -8,7 +8,7 @@
 
 Classes are read as text, so nothing of an engine is imported. interfaces.json has, of the
 files that backends depend on, the parameters of methods, the fields of data classes and
-the words of enumerations; test/Python/test_engines.py makes stand-ins of it. What is
+the words of enumerations; test/Python/engine_stubs.py makes stand-ins of it. What is
 missing or has other parameters is printed, and the exit code is 1."""
 
 import argparse
@@ -33,8 +33,12 @@ LOOKED_AT = {
         "sglang/srt/layers/attention/attention_registry.py": (None,),
         "sglang/srt/layers/radix_attention.py": ("AttentionType",),
         "sglang/srt/mem_cache/memory_pool.py": ("KVWriteLoc",),
+        "sglang/srt/plugins/hook_registry.py": ("HookRegistry", "HookType"),
+        "sglang/srt/speculative/draft_utils.py": ("DraftBackendFactory",),
     },
 }  # fmt: skip
+#: Of classes that are called and no base, the methods that are called.
+CALLED = {"HookRegistry": ("register",), "DraftBackendFactory": ("_create_backend",)}
 #: Functions of modules that are called.
 FUNCTIONS = ("register_backend", "register_attention_backend")
 
@@ -52,7 +56,7 @@ def version(path, engine):
         names = [one.name for one in path.glob(f"{engine}-*.dist-info")]
     else:
         names = [path.name]
-    return names[0].split("-")[1] if names else ""
+    return names[0].split("-")[1].removesuffix(".dist") if names else ""
 
 
 def parameters(function):
@@ -78,7 +82,10 @@ def describe(text, classes):
     for node in tree.body:
         if not isinstance(node, ast.ClassDef) or node.name not in classes:
             continue
-        methods = [one for one in node.body if isinstance(one, functions)]
+        methods = [
+            one for one in node.body
+            if isinstance(one, functions) and one.name in CALLED.get(node.name, (one.name,))
+        ]  # fmt: skip
         fields = [one.target.id for one in node.body if isinstance(one, ast.AnnAssign)]
         fields += [
             one.targets[0].id for one in node.body

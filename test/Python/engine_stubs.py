@@ -99,7 +99,11 @@ def sglang_modules():
     registry.register_attention_backend = lambda name: (
         lambda function: registry.ATTENTION_BACKENDS.setdefault(name, function)
     )
-    choices = []
+    choices, hooks = [], []
+    hook_types = files["sglang/srt/plugins/hook_registry.py"]["HookType"]["fields"]
+    registered = types.SimpleNamespace(
+        register=lambda target, hook, hook_type: hooks.append((target, hook, hook_type.name))
+    )
     name = "sglang.srt.layers.attention"
     return parents({
         f"{name}.base_attn_backend": module(
@@ -110,6 +114,10 @@ def sglang_modules():
             "radix_attention", AttentionType=make_words("AttentionType", words)
         ),
         "sglang.srt.mem_cache.memory_pool": module("memory_pool", KVWriteLoc=location),
+        "sglang.srt.plugins.hook_registry": module(
+            "hook_registry", hooks=hooks, HookRegistry=registered,
+            HookType=enum.Enum("HookType", hook_types),
+        ),
         "sglang.srt.server_args": module(
             "server_args", choices=choices, add_attention_backend_choices=choices.extend,
             add_deterministic_attention_backend_choices=choices.extend,

@@ -19,6 +19,7 @@ def register_sglang() -> None:
     """fa3 as SGLang's backend fa3_compiler (`--attention-backend fa3_compiler`); its own
     `fa3` is FlashAttention-3."""
     from sglang.srt.layers.attention import attention_registry
+    from sglang.srt.plugins.hook_registry import HookRegistry, HookType
     from sglang.srt.server_args import (
         add_attention_backend_choices,
         add_deterministic_attention_backend_choices,
@@ -33,5 +34,14 @@ def register_sglang() -> None:
 
         return Backend(runner)
 
+    def drafts(*args, **named):  # type: ignore[no-untyped-def]
+        from .sglang import with_drafts
+
+        return with_drafts(*args, **named)
+
+    HookRegistry.register(
+        "sglang.srt.speculative.draft_utils.DraftBackendFactory._create_backend", drafts,
+        HookType.AROUND,
+    )  # fmt: skip
     add_attention_backend_choices(["fa3_compiler"])
     add_deterministic_attention_backend_choices(["fa3_compiler"])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """SGLang's attention backend fa3_compiler, for the interfaces of SGLang 0.5.23: decoding,
-extension, both in one batch, verification of drafts that are chains or trees, by
-fa3.serving. Graphs are captured once for a number of requests; nothing waits for the
-device."""
+extension, both in one batch, drafting of chains, verification of drafts that are chains or
+trees, extension of drafts, by fa3.serving. Graphs are captured once for a number of
+requests; nothing waits for the device."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class Metadata:
 class Backend(AttentionBackend):
     needs_cpu_seq_lens = False
 
-    def __init__(self, model_runner: Any) -> None:
+    def __init__(self, model_runner: Any, step: int | None = None) -> None:
+        """`step` is the number of keys that drafts have added when those of this backend
+        are decoded; None where nothing is drafted."""
         super().__init__()
         config = model_runner.model_config
         pool = model_runner.token_to_kv_pool
@@ -50,8 +52,9 @@ class Backend(AttentionBackend):
         self.token_to_kv_pool, self.page = pool, model_runner.page_size
         self.req_to_token = model_runner.req_to_token_pool.req_to_token
         self.most_keys = config.context_len
-        self.device = model_runner.device
+        self.device, self.step = model_runner.device, step
         arguments = model_runner.server_args
+        self.width = getattr(arguments, "speculative_num_draft_tokens", None)
         deterministic = getattr(arguments, "enable_deterministic_inference", False)
         self.batch_invariant = True if deterministic else None
         self.forward_metadata: Any = None
@@ -67,6 +70,7 @@ class Backend(AttentionBackend):
         most = self.most_keys
         if known is not None and known.numel():
             most = int(known.max()) + self._drafts(forward_batch)
+            most += 0 if self.step is None else self.step + 1
         self.forward_metadata = self._describe(forward_batch, min(most, self.most_keys))
 
     def init_forward_metadata_out_graph(
@@ -76,12 +80,14 @@ class Backend(AttentionBackend):
         count, drafts = forward_batch.batch_size, self._drafts(forward_batch)
         if not self._buffers:
             return self.init_forward_metadata(forward_batch)
-        if not forward_batch.forward_mode.is_decode_or_idle() and not drafts:
-            raise UnsupportedError(f"fa3 in SGLang: a graph of {forward_batch.forward_mode}")
+        mode = forward_batch.forward_mode
+        extends = mode.is_draft_extend_v2()
+        if not mode.is_decode_or_idle() and not drafts and not extends:
+            raise UnsupportedError(f"fa3 in SGLang: a graph of {mode}")
         made = self._describe(forward_batch, self.most_keys)
-        kept = self._graphs.get((count, drafts))
+        kept = self._graphs.get((count, drafts, extends))
         if kept is None or in_capture:
-            kept = self._graphs[count, drafts] = self._in_buffers(made, count)
+            kept = self._graphs[count, drafts, extends] = self._in_buffers(made, count)
         for name in ("cu_q", "used_k", "table"):
             getattr(kept.batch, name).copy_(getattr(made.batch, name))
         if made.tree is not None:
@@ -90,7 +96,8 @@ class Backend(AttentionBackend):
             for one, other in zip(kept.tree[1:], made.tree[1:]):
                 one.copy_(other)
             if kept.tree[0].data_ptr() != made.tree[0].data_ptr():
-                kept.tree[0][: made.tree[0].shape[0]].copy_(made.tree[0])
+                bits = min(kept.tree[0].shape[0], made.tree[0].shape[0])
+                kept.tree[0][:bits].copy_(made.tree[0][:bits])
         self.forward_metadata = kept
 
     def init_cuda_graph_state(self, max_bs: int, max_num_tokens: int) -> None:
@@ -101,6 +108,7 @@ class Backend(AttentionBackend):
         self._buffers = {
             "cu_q": zeros(max_bs + 1), "used_k": zeros(max_bs), "table": zeros(max_bs, pages)
         }  # fmt: skip
+        self._most_bits = max_num_tokens * self.most_keys
 
     def get_cuda_graph_seq_len_fill_value(self) -> int:
         return 1
@@ -111,8 +119,18 @@ class Backend(AttentionBackend):
             made.batch, cu_q=self._buffers["cu_q"][: count + 1],
             used_k=self._buffers["used_k"][:count], table=self._buffers["table"][:count],
         )  # fmt: skip
-        tree = made.tree
-        return Metadata(batch, None if tree is None else (tree[0], *map(torch.clone, tree[1:])))
+        if made.tree is None:
+            return Metadata(batch)
+        mask, *rest = made.tree
+        # A mask with room for all lengths is the engine's own memory; one that is as long
+        # as these requests need is another tensor next time.
+        if mask.shape[0] < count * batch.uniform * self.most_keys:
+            if "tree" not in self._buffers:
+                self._buffers["tree"] = torch.zeros(
+                    self._most_bits, dtype=torch.bool, device=self.device
+                )
+            mask = self._buffers["tree"]
+        return Metadata(batch, (mask, *map(torch.clone, rest)))
 
     @staticmethod
     def _drafts(forward_batch: Any) -> int:
@@ -123,14 +141,14 @@ class Backend(AttentionBackend):
 
     def _describe(self, given: Any, most: int) -> Metadata:
         mode, count = given.forward_mode, given.batch_size
-        if mode.is_draft_extend_v2() if hasattr(mode, "is_draft_extend_v2") else False:
-            raise UnsupportedError(f"fa3 in SGLang: {mode}")
-        lengths = given.seq_lens.to(torch.int32)
+        lengths = given.seq_lens[:count].to(torch.int32)
         drafts, tree = self._drafts(given), None
         if mode.is_decode_or_idle():
-            if given.spec_info is not None:
-                raise UnsupportedError("fa3 in SGLang: drafting; take another backend for it")
             queries = 1
+            if given.spec_info is not None:
+                if self.step is None:
+                    raise UnsupportedError("fa3 in SGLang: drafting by a backend of no step")
+                lengths = lengths + (self.step + 1)
         elif drafts:
             queries, lengths = drafts, lengths + drafts
             mask = given.spec_info.custom_mask
@@ -145,17 +163,29 @@ class Backend(AttentionBackend):
             cu = torch.arange(0, (count + 1) * queries, queries, device=lengths.device)
             cu = cu[: count + 1].to(torch.int32)
         else:
-            new = given.extend_seq_lens.to(torch.int32)
-            cu = torch.nn.functional.pad(torch.cumsum(new, 0, dtype=torch.int32), (1, 0))
-            known = given.extend_seq_lens_cpu
-            queries = max([*map(int, known), 1]) if known is not None else most
-        rows = self.req_to_token[given.req_pool_indices, : -(-most // self.page) * self.page]
+            cu, queries = self._extension(given, count, most)
+        slots = given.req_pool_indices[:count]
+        rows = self.req_to_token[slots, : -(-most // self.page) * self.page]
         table = (rows[:, :: self.page] // self.page).to(torch.int32)
         batch = calls.Batch(
             cu, lengths, table, queries, most, True,
             queries if drafts or mode.is_decode_or_idle() else 0,
         )  # fmt: skip
         return Metadata(batch, tree)
+
+    def _extension(self, given: Any, count: int, most: int) -> tuple[Any, int]:
+        """Starts of new tokens, and the most of a request. What a graph of drafts is given
+        has them beside the drafts."""
+        new = getattr(given, "extend_seq_lens", None)
+        known = getattr(given, "extend_seq_lens_cpu", None)
+        if new is None:
+            new = given.spec_info.extend_seq_lens_tensor
+        cu = torch.cumsum(new[:count].to(torch.int32), 0, dtype=torch.int32)
+        if known is not None:
+            most = max([*map(int, known), 1])
+        elif given.forward_mode.is_draft_extend_v2() and self.width:
+            most = self.width
+        return torch.nn.functional.pad(cu, (1, 0)), most
 
     # ------------------------------------------------------------------------------
     # Layers
@@ -230,3 +260,51 @@ class Backend(AttentionBackend):
         return calls.Layer(
             float(layer.scaling), window, float(layer.logit_cap or 0.0), self.batch_invariant
         )
+
+
+class Drafts:
+    """Backends of the steps in which a chain is drafted, as SGLang calls them together."""
+
+    needs_cpu_seq_lens = False
+    forward_metadata = None
+
+    def __init__(self, model_runner: Any, topk: int, steps: int) -> None:
+        if topk > 1:
+            raise UnsupportedError(
+                f"fa3 in SGLang: drafting {topk} tokens a step; take another backend for it "
+                "(--speculative-draft-attention-backend)"
+            )
+        self.attn_backends = [Backend(model_runner, step) for step in range(steps - 1)]
+        self.attn_backend_list = self.attn_backends
+
+    def init_forward_metadata(self, forward_batch: Any) -> None:
+        for one in self.attn_backends:
+            one.init_forward_metadata(forward_batch)
+
+    def init_cuda_graph_state(self, max_bs: int, max_num_tokens: int) -> None:
+        for one in self.attn_backends:
+            one.init_cuda_graph_state(max_bs, max_num_tokens)
+
+    def init_forward_metadata_out_graph(
+        self, forward_batch: Any, in_capture: bool = False
+    ) -> None:
+        for one in self.attn_backends:
+            one.init_forward_metadata_out_graph(forward_batch, in_capture)
+
+    def init_forward_metadata_in_graph(self, forward_batch: Any) -> None:
+        """Everything is filled in front of a graph."""
+
+
+def with_drafts(
+    create: Any, factory: Any, name: str, known: dict[str, Any], *args: Any, **named: Any
+) -> Any:
+    """Around DraftBackendFactory._create_backend, which chooses by a table of names."""
+    runner = factory.draft_model_runner
+    made = Backend
+    if named.get("stamps_children"):
+
+        def made(runner: Any) -> Any:  # type: ignore[no-redef]
+            return Drafts(runner, factory.topk, factory.speculative_num_steps)
+
+    known = {**known, "fa3_compiler": lambda: ("fa3_compiler", made(runner))}
+    return create(factory, name, known, *args, **named)
