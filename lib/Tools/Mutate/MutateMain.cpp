@@ -4,6 +4,8 @@
 // The sample is a JSON file: a list of cases, each with the file of a kernel
 // (relative to the list), options of the pipeline, and problems to run: extents
 // of each, and for all of them scalars and what arrays are filled with.
+// Problems whose numbers `unexplored` lists have too many schedules to see all:
+// they are run in a few.
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Tools/Mutate/MutateMain.h"
@@ -41,9 +43,15 @@ static bool fromJSON(const llvm::json::Value &value, Case &result,
       !map.mapOptional("scalars", scalars) ||
       !map.mapOptional("fills", fills) ||
       !map.mapOptional("lengths", lengths) ||
+      !map.mapOptional("unexplored", result.unexplored) ||
       !map.mapOptional("pages", pages) || !map.mapOptional("sms", result.sms) ||
       !map.mapOptional("specialized", result.isSpecialized))
     return false;
+  for (int64_t problem : result.unexplored)
+    if (problem < 0 || problem >= static_cast<int64_t>(problems.size())) {
+      path.field("unexplored").report("expects numbers of problems, from 0");
+      return false;
+    }
   for (const std::map<std::string, int64_t> &dims : problems) {
     run::ProblemOptions &problem = result.problems.emplace_back();
     for (auto &[name, extent] : dims)

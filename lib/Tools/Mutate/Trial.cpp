@@ -75,11 +75,13 @@ FailureOr<std::unique_ptr<Trial>> Trial::create(MLIRContext &context,
   FunctionOpInterface function = findHostFunction(*trial->hopper, "");
   if (!function)
     return failure();
-  for (const ProblemOptions &options : testCase.problems) {
+  for (auto [index, options] : llvm::enumerate(testCase.problems)) {
     FailureOr<run::Problem> inputs = run::Problem::create(function, options);
     if (failed(inputs))
       return failure();
-    trial->problems.push_back({std::move(*inputs), {}, {}});
+    bool isExplored =
+        !llvm::is_contained(testCase.unexplored, static_cast<int64_t>(index));
+    trial->problems.push_back({std::move(*inputs), isExplored, {}, {}});
   }
   for (bool isHopper : {false, true}) {
     ModuleOp module = isHopper ? *trial->hopper : *trial->tile;
@@ -165,7 +167,7 @@ Outcome Trial::judgeRuns(ModuleOp module, bool isHopper,
     options.sms = testCase.sms;
     options.requireFences = isHopper;
     options.summary = &summary;
-    if (run == 0 && isHopper)
+    if (run == 0 && isHopper && problem.isExplored)
       options.exploreStates = numStates;
     if (run == 1)
       options.completion = interp::Completion::Eager;

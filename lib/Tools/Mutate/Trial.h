@@ -15,6 +15,9 @@ namespace fa3::mutate {
 struct Case {
   std::string name, file, pipeline;
   std::vector<run::ProblemOptions> problems;
+  /// Numbers of those whose schedules are too many to see all. They are run in
+  /// a few; the others have every schedule explored.
+  std::vector<int64_t> unexplored;
   int64_t sms = 3;
   /// The file has groups already: only what comes after pipelining is run.
   bool isSpecialized = false;
@@ -77,6 +80,7 @@ private:
   /// Inputs, and the answers of the two stages.
   struct Problem {
     run::Problem inputs;
+    bool isExplored;
     std::optional<run::Problem> tileAnswer, hopperAnswer;
   };
   std::vector<Problem> problems;
