@@ -316,7 +316,12 @@ TEST(PTXErrors, Proxies) {
       "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;\n"
       "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
       "[%r1], [%out], 16, [%r2];";
-  EXPECT_EQ(kernel.run(before + "fence.proxy.async.shared::cta;\n" + copy), "");
+  std::string wait =
+      "\nW:\nmbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2], 0;\n"
+      "@!%p3 bra W;\n";
+  EXPECT_EQ(
+      kernel.run(before + "fence.proxy.async.shared::cta;\n" + copy + wait),
+      "");
   EXPECT_PRED2(contains, kernel.run(before + "fence.acq_rel.cta;\n" + copy),
                std::string("written without 'fence.proxy.async' since"));
 }
@@ -433,11 +438,26 @@ TEST(PTXErrors, Phases) {
   std::string expect =
       "add.s32 %r2, %r1, 1024;\n"
       "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 32;\n";
-  EXPECT_EQ(one.run(withCount("1") + expect + copy + "add.s32 %r2, %r2, 16;\n" +
-                    copy),
-            "");
+  std::string copies =
+      withCount("1") + expect + copy + "add.s32 %r2, %r2, 16;\n" + copy;
+  EXPECT_EQ(one.run(copies + wait("1", "0")), "");
+  EXPECT_PRED2(contains, one.run(copies),
+               std::string("ends with a copy that nobody has waited for"));
   EXPECT_PRED2(contains, one.run(withCount("1") + expect + copy + copy),
                std::string("which a copy in flight writes"));
+}
+
+TEST(PTXErrors, Behind) {
+  // Which warp is last to add shows which stays behind.
+  Kernel three(96);
+  for (uint64_t warp = 0; warp < 3; ++warp) {
+    three.options.scheduleSeed = 2 * warp + 6;
+    EXPECT_EQ(three.run("shr.u32 %r1, %lane, 5;\n"
+                        "sub.s64 %d14, %out, %d15;\n"
+                        "st.global.b32 [%d14], %r1;\n"),
+              "");
+    EXPECT_EQ(three.get(0), warp);
+  }
 }
 
 TEST(PTXErrors, Endless) {

@@ -30,9 +30,6 @@ bool arriveNamed(Warp &w, const Instr &in, NamedBarrier &barrier) {
 
 /// bar.sync, bar.arrive (section 9.7.13.1). imm[0]: whether it waits.
 Step runBarrier(Warp &w, const Instr &in, uint32_t mask) {
-  Step met = requireConverged(w, in, mask);
-  if (met != Step::Next)
-    return met;
   std::optional<uint64_t> number = getUniform(w, in.in(0), mask);
   std::optional<uint64_t> threads = w.block.launch.threads;
   if (in.numIn() > 1)
@@ -82,7 +79,7 @@ bool decodeBarrier(Decoder &d) {
   size_t args = d.getStatement().args.size();
   if (kind < 0 || args < 1 || args > 2 || (kind == 0 && args != 2))
     return d.fail("has a form that the executor does not know");
-  d.instr.run = runBarrier;
+  d.runTogether(runBarrier);
   d.instr.imm[0] = kind;
   return d.finish(args) && d.operand(0, Type::U32) &&
          (args == 1 || d.operand(1, Type::U32));
@@ -316,10 +313,7 @@ bool decodeFence(Decoder &d) {
 }
 
 /// Section 9.7.19.5. imm: registers, whether more.
-Step runSetRegisters(Warp &w, const Instr &in, uint32_t mask) {
-  Step met = requireConverged(w, in, mask);
-  if (met != Step::Next)
-    return met;
+Step runSetRegisters(Warp &w, const Instr &in, uint32_t) {
   WarpGroupState &group = w.block.groups[w.index / 4];
   int64_t wanted = in.imm[0], more = (wanted - group.registers) * 128;
   if (more == 0)
@@ -345,7 +339,7 @@ bool decodeSetRegisters(Decoder &d) {
     return d.fail("expects 24 to 256 registers in steps of 8, got " +
                   Twine(d.instr.imm[0]));
   d.instr.imm[1] = kind;
-  d.instr.run = runSetRegisters;
+  d.runTogether(runSetRegisters);
   return true;
 }
 
@@ -377,6 +371,7 @@ MbarrierState *fa3::interp::ptx::findMbarrier(Warp &w, const Instr &in,
 Step fa3::interp::ptx::completeBytes(Warp &w, const Instr &in,
                                      MbarrierState &state, int64_t bytes) {
   int64_t before = state.barrier.getPhase();
+  state.copied = before + 1;
   if (!state.barrier.complete(bytes))
     return w.fail(in, "copies " + Twine(bytes) +
                           " bytes, which the mbarrier of line " +

@@ -93,19 +93,29 @@ bool Block::finish() {
               " ends with " + std::to_string(state.barrier.getPendingBytes()) +
               " bytes that it still expects";
       return false;
+    } else if (state.copied > state.seen) {
+      error = "the mbarrier of line " + std::to_string(state.line) +
+              " ends with a copy that nobody has waited for";
+      return false;
     }
   return true;
 }
 
 Block::Status Block::run(uint64_t limit) {
   uint64_t last = executed + limit;
+  bool isBiased = options.scheduleSeed.value_or(1) % 2 == 0;
   while (true) {
     uint64_t before = executed;
     bool done = true;
     for (size_t i = 0; i < warps.size(); ++i) {
       size_t turn = i;
       uint64_t atMost = uint64_t(1) << 16;
-      if (options.scheduleSeed) {
+      if (isBiased) {
+        // One warp stays behind as long as any other goes on.
+        turn = (*options.scheduleSeed / 2 + 1 + i) % warps.size();
+        if (i + 1 == warps.size() && executed != before)
+          break;
+      } else if (options.scheduleSeed) {
         turn = random() % warps.size();
         atMost = 1 + random() % 64;
       }

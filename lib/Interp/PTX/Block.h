@@ -92,6 +92,7 @@ private:
   Strand *choose();
   bool step(Strand &strand, const Instr &in, uint64_t &executed);
   bool checkRegisters(const Instr &in);
+  Step requireConverged(const Instr &in, uint32_t mask);
 };
 
 struct MbarrierState {
@@ -101,7 +102,8 @@ struct MbarrierState {
   /// complete.
   VectorClock arriving, completed;
   uint32_t line = 0; ///< of its initialization
-  int64_t seen = 0;  ///< phases that a wait has seen complete
+  /// Phases that a wait has seen complete, and up to the last with a copy.
+  int64_t seen = 0, copied = 0;
   /// By thread: one more than the phase of its last arrival. By warp: how many
   /// phases were complete when it last waited, and its epoch then.
   std::map<unsigned, int64_t> arrived;
@@ -252,10 +254,6 @@ getUniform(const Warp &warp, const Operand &operand, uint32_t mask) {
   });
   return same ? std::optional(value) : std::nullopt;
 }
-
-/// Fails, or waits, unless all lanes of the warp execute the instruction
-/// together (".aligned").
-Step requireConverged(Warp &warp, const Instr &in, uint32_t mask);
 
 /// Notes an access to shared memory (Shadow.h); false after an error.
 bool touch(Warp &warp, const Instr &in, int64_t place, int64_t bytes,

@@ -68,6 +68,11 @@ public:
   /// The last modifier as a type, which is not taken.
   Type getLastType() const { return parseType(modifiers.back()); }
   bool fail(const llvm::Twine &what);
+  /// A handler that all lanes of a warp execute together (".aligned").
+  void runTogether(Handler handler) {
+    instr.run = handler;
+    instr.isAligned = true;
+  }
   /// Whether there is a handler.
   bool isKnown() {
     return instr.run || fail("has a type that the executor does not know");

@@ -56,6 +56,7 @@ struct Instr {
   unsigned results = 0;
   /// Whether products in flight may use the registers: only other products.
   bool isProduct = false;
+  bool isAligned = false; ///< all lanes of a warp execute it together
   int64_t imm[3] = {0, 0, 0};
   std::shared_ptr<Extra> extra;
   uint32_t line = 0;

@@ -43,10 +43,7 @@ bool findRows(Warp &w, const Instr &in, const Operand &base, unsigned matrix,
 }
 
 /// Section 9.7.14.5.15. imm: offset, whether transposed.
-Step runLoadMatrix(Warp &w, const Instr &in, uint32_t mask) {
-  Step met = requireConverged(w, in, mask);
-  if (met != Step::Next)
-    return met;
+Step runLoadMatrix(Warp &w, const Instr &in, uint32_t) {
   // A result may be the address.
   llvm::SmallVector<std::array<uint32_t, kLanes>, 4> values(in.results);
   for (unsigned matrix = 0; matrix < in.results; ++matrix) {
@@ -68,10 +65,7 @@ Step runLoadMatrix(Warp &w, const Instr &in, uint32_t mask) {
 }
 
 /// Section 9.7.14.5.16.
-Step runStoreMatrix(Warp &w, const Instr &in, uint32_t mask) {
-  Step met = requireConverged(w, in, mask);
-  if (met != Step::Next)
-    return met;
+Step runStoreMatrix(Warp &w, const Instr &in, uint32_t) {
   for (unsigned matrix = 0; matrix + 1 < in.numIn(); ++matrix) {
     uint8_t *rows[8];
     if (!findRows(w, in, in.in(0), matrix, /*writes=*/true, rows))
@@ -96,7 +90,7 @@ bool decodeMatrix(Decoder &d) {
       d.takeOneOf({"shared", "shared::cta"}) >= 0 && d.takeType() == Type::B16;
   if (!ok || size < 0)
     return d.fail("has a form that the executor does not know");
-  d.instr.run = loads ? runLoadMatrix : runStoreMatrix;
+  d.runTogether(loads ? runLoadMatrix : runStoreMatrix);
   int64_t transposed = d.instr.imm[1];
   if (!d.finish(2) || d.elements(loads ? 0 : 1).size() != size_t(1) << size)
     return d.fail("expects as many registers as matrices");
@@ -115,10 +109,7 @@ bool decodeMatrix(Decoder &d) {
 }
 
 /// Section 9.7.14.5.17.
-Step runMoveMatrix(Warp &w, const Instr &in, uint32_t mask) {
-  Step met = requireConverged(w, in, mask);
-  if (met != Step::Next)
-    return met;
+Step runMoveMatrix(Warp &w, const Instr &in, uint32_t) {
   std::array<uint32_t, kLanes> from = w.b32[in.in(0).slot];
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     uint32_t value = 0;
@@ -133,7 +124,7 @@ Step runMoveMatrix(Warp &w, const Instr &in, uint32_t mask) {
 }
 
 bool decodeMoveMatrix(Decoder &d) {
-  d.instr.run = runMoveMatrix;
+  d.runTogether(runMoveMatrix);
   if (!d.take("sync") || !d.take("aligned") || !d.take("m8n8") ||
       !d.take("trans") || d.takeType() != Type::B16)
     return d.fail("has a form that the executor does not know");

@@ -251,9 +251,6 @@ bool agree(Warp &w, const Instr &in, uint64_t a, uint64_t b, bool accumulate) {
 /// wgmma.mma_async (section 9.7.15.5.2).
 Step runProduct(Warp &w, const Instr &in, uint32_t mask) {
   const auto &product = static_cast<const ProductExtra &>(*in.extra);
-  Step met = requireConverged(w, in, mask);
-  if (met != Step::Next)
-    return met;
   if (w.block.warps.size() < (w.index / 4 + 1) * 4)
     return w.fail(in, "expects a warp group of 128 threads");
   unsigned next = product.aRegisters();
@@ -280,18 +277,13 @@ Step runProduct(Warp &w, const Instr &in, uint32_t mask) {
 }
 
 /// Section 9.7.15.7.1.
-Step runFence(Warp &w, const Instr &in, uint32_t mask) {
-  Step met = requireConverged(w, in, mask);
-  if (met == Step::Next)
-    ++w.fences;
-  return met;
+Step runFence(Warp &w, const Instr &, uint32_t) {
+  ++w.fences;
+  return Step::Next;
 }
 
 /// Section 9.7.15.7.2.
-Step runCommit(Warp &w, const Instr &in, uint32_t mask) {
-  Step met = requireConverged(w, in, mask);
-  if (met != Step::Next)
-    return met;
+Step runCommit(Warp &w, const Instr &, uint32_t) {
   w.block.groups[w.index / 4].issuing[w.openBatch++].join(w.clock);
   w.productsOpen = false;
   w.advance();
@@ -300,10 +292,7 @@ Step runCommit(Warp &w, const Instr &in, uint32_t mask) {
 
 /// Section 9.7.15.7.3. All warps of the warp group have issued what one of them
 /// waits for: they do it together.
-Step runWait(Warp &w, const Instr &in, uint32_t mask) {
-  Step met = requireConverged(w, in, mask);
-  if (met != Step::Next)
-    return met;
+Step runWait(Warp &w, const Instr &in, uint32_t) {
   int64_t done = int64_t(w.openBatch) - 1 - in.imm[0];
   if (done <= 0)
     return Step::Next;
@@ -348,7 +337,7 @@ bool decodeMma(Decoder &d) {
   auto product = std::make_shared<ProductExtra>();
   d.instr.extra = product;
   d.instr.isProduct = true;
-  d.instr.run = runProduct;
+  d.runTogether(runProduct);
   if (!d.take("sync") || !d.take("aligned"))
     return d.fail("has a form that the executor does not know");
   llvm::StringRef shape = d.takeWord();
@@ -415,7 +404,7 @@ bool decodeWgmma(Decoder &d) {
   int kind = d.takeOneOf({"fence", "commit_group", "wait_group"});
   if (kind < 0 || !d.take("sync") || !d.take("aligned"))
     return d.fail("has a form that the executor does not know");
-  d.instr.run = kind == 0 ? runFence : kind == 1 ? runCommit : runWait;
+  d.runTogether(kind == 0 ? runFence : kind == 1 ? runCommit : runWait);
   return d.finish(kind == 2) && (kind != 2 || d.constant(0, d.instr.imm[0]));
 }
 

@@ -103,6 +103,17 @@ Strand *Warp::choose() {
   return best;
 }
 
+/// Fails, or waits, unless all lanes execute an instruction.
+Step Warp::requireConverged(const Instr &in, uint32_t mask) {
+  if (mask == kAllLanes)
+    return Step::Next;
+  if (alive != kAllLanes)
+    return fail(in, "is for all lanes of a warp, some have exited");
+  if (mask != strand->mask)
+    return fail(in, "is for all lanes of a warp, its guard differs");
+  return wait("for the other lanes of its warp");
+}
+
 /// One instruction; the strand may be gone behind it.
 bool Warp::step(Strand &current, const Instr &in, uint64_t &executed) {
   uint32_t mask = current.mask;
@@ -138,7 +149,9 @@ bool Warp::step(Strand &current, const Instr &in, uint64_t &executed) {
   if (!in.isProduct && !checkRegisters(in))
     return false;
   strand = &current;
-  Step result = in.run(*this, in, mask);
+  Step result = in.isAligned ? requireConverged(in, mask) : Step::Next;
+  if (result == Step::Next)
+    result = in.run(*this, in, mask);
   strand = nullptr;
   if (result == Step::Fail)
     return false;
@@ -165,17 +178,6 @@ bool Warp::run(uint64_t limit, uint64_t &executed) {
       return false;
   }
   return true;
-}
-
-Step fa3::interp::ptx::requireConverged(Warp &warp, const Instr &in,
-                                        uint32_t mask) {
-  if (mask == kAllLanes)
-    return Step::Next;
-  if (warp.alive != kAllLanes)
-    return warp.fail(in, "is for all lanes of a warp, some have exited");
-  if (mask != warp.strand->mask)
-    return warp.fail(in, "is for all lanes of a warp, its guard differs");
-  return warp.wait("for the other lanes of its warp");
 }
 
 bool fa3::interp::ptx::touch(Warp &warp, const Instr &in, int64_t place,
