@@ -3,7 +3,8 @@
 """Makes mutants of PTX text and asks the executor of fa3-run what it finds.
 
 The kernels are cases of cases.json. A mutant is run on problems (see there) until one
-finds it, in the usual schedule and then in SEEDS random ones. It is
+finds it, in the usual schedule, then with each warp behind all others and in RANDOM
+random ones. It is
 
   error      if the executor stops: a check, a deadlock, no end in --seconds;
   answer     if the answer has other bits than without mutation;
@@ -31,6 +32,7 @@ import time
 
 import ptx_edits
 import ptx_harmless
+import ptx_inputs
 import ptx_slices
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -52,7 +54,7 @@ CASES = [
 # With blocks of 32 keys, so that a group of 64 rows has several that are masked in part
 # and goes through their loop more than once.
 NARROW = ["causal d64", "gqa d64 dynamic", "window d128", "packed gqa d64 persistent"]
-SEEDS = 3
+RANDOM = 5
 KINDS = ["error", "answer", "unreached", "harmless", "MISSED", "crash"]
 
 
@@ -156,7 +158,12 @@ class Kernel:
         results = module[module.index("->") : module.index("{\n")]
         self.outputs = re.findall(r'tile\.name = "(\w+)"', results)
         self.problems = problems(case)
-        self.last = last_problems(case)
+        written = folder / f"{self.stem}.inputs"
+        self.sizes = last_problems(case)
+        self.last = ptx_inputs.problems(written, module) + self.sizes
+        # Each warp stays behind the others once; and orders at random.
+        warps = int(re.search(r"\.maxntid (\d+)", self.text)[1]) // 32
+        self.seeds = [*range(2, 2 * warps + 2, 2), *range(1, 2 * RANDOM, 2)]
         self.good = {}
         for problem in self.problems:
             self.answer(problem)
@@ -225,6 +232,19 @@ class Kernel:
         probe = self.mutate(number, f"{guard}trap;\n{old}")
         return any(self.run(probe, problem)[0] for problem in self.problems)
 
+    def stronger(self, number, line):
+        """By rule, texts that an edit is harmless in if these give the same answers."""
+        jumps = self.rules.careful_jumps(number, line)
+        lines = ["//" if i in jumps else each for i, each in enumerate(self.lines)]
+        yield self.rules.CAREFUL, ["\n".join(lines)] if jumps else []
+        garbage = self.rules.dead_lanes(number, line)
+        old = self.lines[number]
+        yield self.rules.DEAD, [self.mutate(number, f"{old}\n{more}") for more in garbage]
+        unequal = self.rules.unequal(number, line)
+        yield self.rules.EQUAL, [self.mutate(number, f"{unequal}\n{old}")] if unequal else []
+        lowest = self.rules.lowest(number, line)
+        yield self.rules.LOWEST, [self.mutate(number, lowest)] if lowest else []
+
     def judge(self, mutant):
         kind, number, line = mutant
         text = self.mutate(number, line)
@@ -240,19 +260,19 @@ class Kernel:
             return "unreached", ""
         if quotient := ptx_slices.find(self.rules, number, line):
             return "answer", quotient
-        verdict, message = self.find(text, self.last)
+        order = self.rules.find_by_running(kind, number, line)
+        verdict, message = self.find(text, self.sizes if order else self.last)
         if verdict:
             return verdict, message
-        for seed in range(1, SEEDS + 1):
+        for seed in self.seeds if order else self.seeds[-RANDOM:]:
             verdict, message = self.find(text, self.problems[:3], f"--schedule-seed={seed}")
             if verdict:
                 return verdict, message
-        if rule := self.rules.find_by_running(kind, number, line):
-            return "harmless", rule
-        if jumps := self.rules.careful_jumps(number, line):
-            lines = ["//" if i in jumps else each for i, each in enumerate(self.lines)]
-            if not self.find("\n".join(lines), self.problems)[0]:
-                return "harmless", self.rules.CAREFUL
+        if order:
+            return "harmless", order
+        for rule, texts in self.stronger(number, line):
+            if texts and not any(self.find(one, self.problems + self.last)[0] for one in texts):
+                return "harmless", rule
         return "MISSED", ""
 
 

@@ -25,6 +25,7 @@ class Rules:
             self.groups,
             self.unread,
             self.more_threads,
+            self.barrier_names,
             self.values.find,
         ):
             if name := rule(old, line):
@@ -135,6 +136,32 @@ class Rules:
         )
         return "waits by threads that have issued nothing" if more else ""
 
+    def barrier_names(self, old, line):
+        """Barriers (section 9.7.13.1) of warp groups by other names: a group's number
+        and a constant. All others in the text have lower ones. That a name is below 16
+        is no matter of sizes: the text says how many groups there are."""
+        new = ptx_flow.STATEMENT.match(line)
+        if old.opcode != "add.s32" or not new or new[3] != old.opcode or old.guard or new[2]:
+            return ""
+        (name, group, was), (other, same, now) = map(
+            ptx_values.split, (old.operands, new[4])
+        )
+        number = self.values.parts(group)
+        if (name, group) != (other, same) or not was.isdigit() or not now.isdigit():
+            return ""
+        if not number or number[0] != "shr.u32" or not self.values.parts(name):
+            return ""
+        least = min(int(was), int(now))
+        for statement in self.flow.statements:
+            first, *rest = ptx_values.split(statement.operands)
+            is_barrier = re.match(r"bar(rier)?\.(cta\.)?(sync|arrive)", statement.opcode)
+            if is_barrier and first != name and not (first.isdigit() and int(first) < least):
+                return ""
+            reads = statement.reads >> self.flow.bits[name] & 1
+            if reads and not (is_barrier and first == name and name not in rest):
+                return ""
+        return "other names of barriers"
+
     CAREFUL = (
         "by running: a guard that skips work less often, which changes nothing "
         "where it is not needed"
@@ -170,6 +197,62 @@ class Rules:
             and new[3] == old.opcode == "bar.sync"
             and int(new[4].split(",")[-1]) < int(old.operands.split(",")[-1])
         )
+        if line.strip() == "//" and old.opcode == "wgmma.fence.sync.aligned":
+            return "by running: a wgmma.fence that no product of any problem needs"
         if re.match(r"bar\.sync|fence\.", old.opcode) and (line.strip() == "//" or is_fewer):
             return "by running: orders nothing that two warps or proxies access"
         return ""
+
+    DEAD = "by running: lanes whose rows nothing stores, whatever they hold"
+
+    def dead_lanes(self, number, line):
+        """If a butterfly exchange (section 9.7.9.6) is clamped to fewer lanes, which
+        only those of the last row see: what may stand behind it, so that this row has
+        garbage in all lanes."""
+        old = self.flow.statements[self.flow.index[number]]
+        new = ptx_flow.STATEMENT.match(line)
+        if not old.opcode.startswith("shfl.sync.bfly") or not new or new[3] != old.opcode:
+            return []
+        was, edited = ptx_values.split(old.operands), ptx_values.split(new[4])
+        kept = was[:3] + was[4:] == edited[:3] + edited[4:]
+        last = edited[3] in ("28", "29", "30")
+        if not kept or was[2] not in ("1", "2") or was[3] != "31" or not last:
+            return []
+        return [
+            f"{{ .reg .pred q; .reg .b32 t; mov.u32 t, %laneid; setp.ge.u32 q, t, 28; "
+            f"@q mov.b32 {was[0]}, {garbage}; }}"
+            for garbage in ("0f7E000000", "0fFE000000", "0f7FFFFFFF")
+        ]
+
+    EQUAL = "by running: a choice among two numbers that are always the same"
+
+    def unequal(self, number, line):
+        """If an edit makes a choice the other way round: what stops where it matters."""
+        old = self.flow.statements[self.flow.index[number]]
+        new = ptx_flow.STATEMENT.match(line)
+        if old.opcode != "selp.b32" or old.guard or not new or new[3] != old.opcode:
+            return ""
+        name, a, b, which = ptx_values.split(old.operands)
+        if ptx_values.split(new[4]) != [name, b, a, which]:
+            return ""
+        return f"{{ .reg .pred q; setp.ne.b32 q, {a}, {b}; @q trap; }}"
+
+    LOWEST = (
+        "by running: fewer blocks are skipped, which changes nothing where none is "
+        "skipped for this reason"
+    )
+
+    def lowest(self, number, line):
+        """If an edit makes a number lower, that others only become the larger or smaller
+        one of: the number as low as can be."""
+        old = self.flow.statements[self.flow.index[number]]
+        new = ptx_flow.STATEMENT.match(line)
+        match = re.match(r"(add|sub)\.s32$", new[3]) if new else None
+        was, edited = ptx_values.split(old.operands), ptx_values.split(new[4]) if new else []
+        if old.opcode != "add.s32" or not match or was[:2] != edited[:2]:
+            return ""
+        if not was[2].isdigit() or not edited[2].isdigit():
+            return ""
+        if int(edited[2]) * (1 if match[1] == "add" else -1) >= int(was[2]):
+            return ""
+        return f"mov.b32 {was[0]}, -1073741824;" if self.values.only_chosen(was[0]) else ""

@@ -214,6 +214,59 @@ class Values(unittest.TestCase):
         self.assertFalse(find(edit, *lines(), "st.b32 [%rd1], %r4;"))
 
 
+class Names(unittest.TestCase):
+    def lines(self, edited="bar.sync %r3, 128;", other="bar.sync 0;"):
+        group = ["shr.u32 %r2, %r1, 2;", ">add.s32 %r3, %r2, 1;"]
+        return [*group, other, "bar.sync %r3, 128;", edited, "ret;"]
+
+    def test_names(self):
+        self.assertTrue(find("add.s32 %r3, %r2, 2;", *self.lines()))
+        self.assertFalse(find("add.s32 %r3, %r2, 0;", *self.lines()))
+
+    def test_taken(self):
+        edit = "add.s32 %r3, %r2, 2;"
+        for other in ("bar.sync 1;", "bar.sync %r4, 128;", "add.s32 %r4, %r3, 1;"):
+            self.assertFalse(find(edit, *self.lines(other=other)), other)
+        self.assertFalse(find(edit, *self.lines("bar.sync %r3, %r3;")))
+
+
+class Signs(unittest.TestCase):
+    def test_read_high(self):
+        lines = [">shr.s32 %r2, %r1, 31;", "shr.u32 %r3, %r2, 27;", "st.b32 [%rd1], %r3;"]
+        self.assertTrue(find("shr.s32 %r2, %r1, 30;", *lines, "ret;"))
+        self.assertTrue(find("shr.s32 %r2, %r1, 4;", *lines, "ret;"))
+        self.assertFalse(find("shr.s32 %r2, %r1, 3;", *lines, "ret;"))
+        self.assertFalse(find("shr.s32 %r2, %r1, 30;", *lines, "st.b32 [%rd1], %r2;", "ret;"))
+
+
+class Stronger(unittest.TestCase):
+    """Texts that are run to show an edit to be harmless."""
+
+    def test_lanes(self):
+        rules = ptx_harmless.Rules(["{", "shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;", "}"])
+        for amount, clamp, count in ((1, 30, 3), (1, 27, 0), (2, 30, 0)):
+            edit = f"shfl.sync.bfly.b32 %r2, %r1, {amount}, {clamp}, -1;"
+            self.assertEqual(len(rules.dead_lanes(1, edit)), count, edit)
+
+    def test_choice(self):
+        rules = ptx_harmless.Rules(["{", "selp.b32 %r3, %r1, %r2, %p1;", "}"])
+        check = rules.unequal(1, "selp.b32 %r3, %r2, %r1, %p1;")
+        self.assertIn("setp.ne.b32 q, %r1, %r2; @q trap;", check)
+        self.assertFalse(rules.unequal(1, "selp.b32 %r3, %r2, %r2, %p1;"))
+
+    def test_lowest(self):
+        lines = ["{", "add.s32 %r2, %r1, 1;", "selp.b32 %r3, %r2, %r1, %p1;"]
+        more = ["max.s32 %r4, %r3, %r5;", "min.s32 %r6, %r4, %r7;", "st.b32 [%rd1], %r6;", "}"]
+        rules = ptx_harmless.Rules(lines + more)
+        for edit, found in (
+            ("sub.s32 %r2, %r1, 1;", True), ("add.s32 %r2, %r1, 0;", True),
+            ("add.s32 %r2, %r1, 2;", False), ("sub.s32 %r2, %r3, 1;", False),
+        ):  # fmt: skip
+            self.assertEqual(bool(rules.lowest(1, edit)), found, edit)
+        other = ptx_harmless.Rules([*lines, "st.b32 [%rd1], %r3;", *more])
+        self.assertFalse(other.lowest(1, "sub.s32 %r2, %r1, 1;"))
+
+
 class Slices(unittest.TestCase):
     TEXT = [
         "{",

@@ -46,7 +46,7 @@ class Slice:
     def last(self):
         """The statement that takes bits 30 and up, which the edited one leads to."""
         at = self.flow.index[self.number]
-        for i in range(at, min(at + 40, len(self.flow.statements))):
+        for i in range(at, len(self.flow.statements)):
             statement = self.flow.statements[i]
             if (
                 re.match(r"shr\.u64", statement.opcode)

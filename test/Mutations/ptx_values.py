@@ -53,6 +53,7 @@ class Values:
             self.zero_bits,
             self.signs,
             self.low_bits,
+            self.high_bits,
             self.butterfly,
             self.broadcast,
             self.zero_block,
@@ -110,6 +111,28 @@ class Values:
                 if reader.opcode != "and.b32" or not mask.isdigit() or int(mask) >= step:
                     return ""
         return "sums of which only low bits are read, which are the same"
+
+    def high_bits(self, old, new):
+        """Shifts of signs by other amounts (9.7.8.9): the highest bits are the sign
+        either way, and all readers shift the others out."""
+        was, edited = split(old.operands), split(new[4])
+        if old.opcode != "shr.s32" or new[3] != old.opcode or was[:2] != edited[:2]:
+            return ""
+        if not was[2].isdigit() or not edited[2].isdigit():
+            return ""
+        lost = 31 - min(int(was[2]), int(edited[2]))
+        for bit in bits(old.writes):
+            for i in self.readers.get(bit, []):
+                reader = self.flow.statements[i]
+                _, source, amount = (split(reader.operands) + ["", ""])[:3]
+                if (
+                    not re.match(r"shr\.[su]32$", reader.opcode)
+                    or source != was[0]
+                    or not amount.isdigit()
+                    or int(amount) < lost
+                ):
+                    return ""
+        return "shifts of which only signs are read"
 
     def butterfly(self, old, new):
         """shfl.bfly (9.7.9.6) with another mask, where lanes hold the same: the source
@@ -220,6 +243,21 @@ class Values:
                 return None
             jumps |= found
         return jumps
+
+    def only_chosen(self, name):
+        """Whether a number is only ever a choice of selp, or the larger of two (9.7.1.18,
+        9.7.8.3), and what comes of that is the smaller of two."""
+        for i in self.readers.get(self.flow.bits[name], []):
+            statement = self.flow.statements[i]
+            result, *operands = split(statement.operands)
+            if re.match(r"min\.s32", statement.opcode):
+                continue
+            chooses = re.match(r"selp\.b32", statement.opcode) and operands[2] != name
+            if not (chooses or re.match(r"max\.s32", statement.opcode)):
+                return False
+            if not self.only_chosen(result):
+                return False
+        return True
 
     def only_selects(self, predicate, name):
         readers = [self.flow.statements[i] for i in self.readers[self.flow.bits[predicate]]]
