@@ -10,7 +10,12 @@ import struct
 SIZES = {"sq": 128, "sk": 384}
 # Of steps, in units of a power of two, by blocks of 64 keys; and the same backward, as
 # a kernel may start at either end.
-LEVELS = [[-40, *[-10] * 5], [-3, -10, -20, -30, -40, -5], [1, 8, 20, 40, 60, 80]]
+LEVELS = [
+    [-40, *[-10] * 5],
+    [*[-40] * 3, *[-10] * 3],
+    [-3, -10, -20, -30, -40, -5],
+    [1, 8, 20, 40, 60, 80],
+]
 # Rows, of 16 that a warp has, of a lane's first and second row, and of the last lanes.
 NEEDLE_ROWS = [0, 8, 7, 15]
 # In a middle block, whichever end a kernel starts at.
