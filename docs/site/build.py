@@ -94,9 +94,11 @@ def write_python(folder):
 
 
 def write_c(folder):
-    text = "# C\n\n[Runtime](../docs/Runtime.md) and [Embedding](../docs/Embedding.md) explain them.\n"
+    text = "# C\n\n[Runtime](../docs/Runtime.md) and [Embedding](../docs/Embedding.md) explain "
+    text += "them.\n"
     for title, path in HEADERS:
-        text += f"\n## {title}\n\n`{path}`\n\n```c\n{(ROOT / path).read_text()}```\n"
+        code = (ROOT / path).read_text()
+        text += f"\n## {title}\n\n`{path}`\n\n```c\n{code}```\n"
     (folder / "api/c.md").write_text(text)
 
 

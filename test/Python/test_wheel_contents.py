@@ -2,6 +2,7 @@
 """What a release says of itself: scripts/wheel_contents.py, release_notes.py."""
 
 import pathlib
+import re
 import sys
 import unittest
 
@@ -54,6 +55,17 @@ class WheelContentsTest(unittest.TestCase):
         self.assertIn(f"Project-URL: Changelog, {URL}/blob/{REF}/CHANGELOG.md", lines)
         self.assertTrue(made.endswith(f"[page]({URL}/blob/{REF}/docs/P.md)"))
         self.assertNotIn("Project-URL", contents.describe(HEAD, "", REF))
+
+
+class ExcludedTest(unittest.TestCase):
+    def test_nothing_of_the_package(self):
+        """What is left out of wheels is named from the root: `build` alone is any folder of
+        that name."""
+        text = (ROOT / "pyproject.toml").read_text()
+        (listed,) = re.findall(r"^sdist\.exclude = \[(.*)\]$", text, re.MULTILINE)
+        names = {one.name for one in (ROOT / "python" / "fa3").rglob("*")}
+        self.assertIn("build", names)
+        self.assertEqual(set(re.findall(r'"([^"]*)"', listed)) & names, set())
 
 
 class ReleaseNotesTest(unittest.TestCase):
