@@ -324,8 +324,6 @@ class Ring:
                 )
             works = self.exchange([one.contiguous() for one in made], received, -step)
             coming.append((theirs, received, works))
-            if works and (step + 1 < self.size or early < k.shape[1]):
-                _let_through(q)
         if early < k.shape[1]:
             add_own(early, k.shape[1])
         for theirs, received, works in coming:
@@ -343,14 +341,6 @@ class Ring:
             do, None, q, k, v, o, lse, (), (), self.text(causal), self.scale, into
         )
         return tuple(made)
-
-
-def _let_through(like: Any) -> None:
-    """Lets what other streams have begun onto multiprocessors that the next kernel would
-    fill until it ends: 30 us in which next to nothing runs."""
-    sleep = getattr(torch.cuda, "_sleep", None)
-    if like.is_cuda and sleep is not None:
-        sleep(50_000)
 
 
 #: Queries of all heads from which on heads are computed apart.
