@@ -70,6 +70,7 @@ def choose(rng):
         "mods": rng.choice(["", "", "", "#attention.causal", "window", "softcap"]),
         "keep": None,
         "score": None,
+        "previous": None,
         "scale": rng.choice([None, None, 0.3]),
         "lse": rng.random() < 0.7,
         "static": [],
@@ -139,6 +140,8 @@ def choose(rng):
         p["options"]["warp-specialize"] = "false"
         if p["options"].get("mode") == "dynamic":
             del p["options"]["mode"]
+    if rng.random() < 0.15:
+        p["previous"] = rng.choice(["f32", "f32", "f16", "bf16"])
     return p
 
 
@@ -220,6 +223,10 @@ def build(p):
                    for rows in (p["float8"]["rows"] if p["float8"] else [])]
     for (name, _), scale_type in zip(scales(p), scale_types):
         extra += ', %%%s: %s {tile.name = "%s"}' % (name, scale_type, name)
+    if p["previous"]:
+        previous = tensor("h", "sq", dv, p["previous"]), lt
+        extra += ', %%po: %s {tile.name = "previous_o"}' % previous[0]
+        extra += ', %%pl: %s {tile.name = "previous_lse"}' % previous[1]
     results = ['%s {tile.name = "o"}' % ot]
     types = [ot]
     if p["lse"]:
@@ -235,6 +242,8 @@ def build(p):
     if p["float8"]:
         forward += " scales(%%q_scale, %%k_scale, %%v_scale : %s) rows %s" % (
             ", ".join(scale_types), p["float8"]["rows"])
+    if p["previous"]:
+        forward += " previous(%%po, %%pl : %s, %s)" % previous
     if terms != 1:
         forward += " q_terms %d" % terms
     if p["layout"] != "bhsd":
@@ -309,6 +318,8 @@ def command(p, tool, path):
     result += [path, "--dims", ",".join("%s=%d" % item for item in dims.items())]
     if p["scale"]:
         result += ["--scalar", "scale=%g" % p["scale"]]
+    if p["previous"]:
+        result += ["--fill", "previous_lse=4"]
     result += ["--order=%s=%s" % item for item in p["orders"].items()]
     # The others are about the interpreter.
     result += ["--%s=%s" % (name, value) for name, value in p["run"].items()
