@@ -359,8 +359,9 @@ def simplify(p, output, tool, timeout):
     """Drops features while the failure stays the same."""
     wanted = kind(output)
     simple = {"type": "f16", "dv": None, "b": 1, "hk": 1, "groups": 1, "layout": "bhsd",
-              "orders": {}, "mods": "", "keep": None, "score": None, "scale": None,
-              "lse": False, "static": [], "run": {}, "d": 64, "sq": 64, "sk": 64, "options": {}}
+              "previous": None, "orders": {}, "mods": "", "keep": None, "score": None,
+              "scale": None, "lse": False, "static": [], "run": {}, "d": 64, "sq": 64,
+              "sk": 64, "options": {}}
     candidates = [(name, value) for name, value in simple.items()]
     candidates += [("options", {k: v for k, v in p["options"].items() if k != name})
                    for name in p["options"]]
