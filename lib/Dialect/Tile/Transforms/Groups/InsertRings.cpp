@@ -240,9 +240,13 @@ static RankedTensorType getLoadedType(LoadOp load, bool forProducts) {
         RankedTensorType::get(type.getShape(), type.getElementType(),
                               type.getRank() == 1 ? getDefaultStorage(type)
                                                   : getUnpaddedStorage(type));
-  // Single rows of a tile are copied where they are as wide as can be.
+  // Single rows of a tile are copied where they are as wide as can be, and so
+  // are pieces of fewer rows than a copy may start with.
   constexpr int64_t kWidest = 128;
-  if (load.getLimit() && getDefaultStorage(type).getSwizzle() != kWidest)
+  int64_t swizzle = getDefaultStorage(type).getSwizzle();
+  bool isLow = load.getPieces() &&
+               type.getDimSize(0) / *load.getPieces() * swizzle % kWidest;
+  if ((load.getLimit() || isLow) && swizzle != kWidest)
     type = RankedTensorType::get(type.getShape(), type.getElementType(),
                                  SmemAttr::get(type.getContext(), kWidest));
   return type;

@@ -186,8 +186,8 @@ static ViewOp createPart(ImplicitLocOpBuilder &b, ViewOp view, unsigned dim,
   RankedTensorType window = view.getView().getType().getTile();
   SmallVector<int64_t> shape(window.getShape());
   shape[dim] = size;
-  auto type =
-      ViewType::get(RankedTensorType::get(shape, window.getElementType()));
+  auto type = ViewType::get(RankedTensorType::get(
+      shape, window.getElementType(), window.getEncoding()));
   return ViewOp::create(b, type, view.getSlot(), offsets, view.getField());
 }
 

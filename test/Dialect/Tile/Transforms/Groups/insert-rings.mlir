@@ -28,6 +28,26 @@ gpu.module @m {
     gpu.return
   }
 
+  // A copy may start with any row of 128 bytes: pieces of fewer bytes lie in rows
+  // that are as wide, others in rows of 64.
+  // CHECK-LABEL: gpu.func @pieces
+  // CHECK-DAG: warp.ring : <1, [tensor<64x96xf16, #tile.smem<128>>]>
+  // CHECK-DAG: warp.ring : <1, [tensor<64x96xf16>]>
+  gpu.func @pieces(%a: !a, %y: tensor<64x96xf16>, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %x = tile.load %a pieces 64 (%n) {
+      tile.yield %n, %c0 : index, index
+    } {tile.role = "load"} : !a -> tensor<64x96xf16>
+    %r = tile.dot %y, %x, %zero lhs mk rhs nk : tensor<64x96xf16>, tensor<64x96xf16> -> tensor<64x64xf32>
+    %two = tile.load %a pieces 32 (%n) {
+      tile.yield %n, %c0 : index, index
+    } {tile.role = "load"} : !a -> tensor<64x96xf16>
+    %r2 = tile.dot %y, %two, %r lhs mk rhs nk : tensor<64x96xf16>, tensor<64x96xf16> -> tensor<64x64xf32>
+    tile.store %r2, %c[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
   // Cursors go through a branch in a loop; without the load they stay.
   // CHECK-LABEL: gpu.func @nested
   // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[W:.*]] = %{{.*}}, %[[R:.*]] = %{{.*}}) -> (tensor<64x64xf32>, !warp.cursor<write>, !warp.cursor<read>) {
