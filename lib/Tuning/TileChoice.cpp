@@ -65,10 +65,6 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
   const RegisterModel &model = getModel();
   int64_t registers =
       model.getTileBudget(llvm::divideCeil(blockM, kReplicaRows));
-  // Parts of the largest scores, for which other tiles have room.
-  constexpr int64_t kMaxima = 4, kRowsOfFourGroups = 256;
-  if (demand.keepsMaxima && blockM == kRowsOfFourGroups)
-    registers -= kMaxima;
   // Scores blockN / 2, weights blockN / 4, loaded tiles blockN / 2 each; of
   // what is read from shared memory a part is in registers at a time, blockN
   // / 8.

@@ -16,7 +16,7 @@ struct TileChoice {
   int64_t blockM, blockN;
 };
 
-/// What score_mod and mask_mod regions, and further results, ask of registers.
+/// What score_mod and mask_mod regions ask of registers.
 struct RegionDemand {
   /// Elements of auxiliary operands that are read for every (query, key) pair:
   /// each becomes a tile of rank 2 that threads load,
@@ -39,8 +39,6 @@ struct RegionDemand {
   int64_t keySpan = 0;
   /// Whether it computes tanh of scores.
   bool hasTanh = false;
-  /// Whether the largest scores of rows are kept beside their sums.
-  bool keepsMaxima = false;
 };
 
 /// Columns a head dim takes in shared memory: whole blocks of 128 bytes.

@@ -64,7 +64,6 @@ fa3::readForwardFacts(HostFunction &host,
     facts.demand.bulkTiles += ofKept.bulkTiles;
     facts.demand.bulkBytes += ofKept.bulkBytes;
   }
-  facts.demand.keepsMaxima = host.maxLogits != nullptr;
   facts.rows = getStaticQueries(forward);
   facts.knowsQueries = facts.rows.has_value();
   // Parts are for few queries.

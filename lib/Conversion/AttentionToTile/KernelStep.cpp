@@ -113,7 +113,7 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
       b, keep.value, scores,
       splat(scoreType, -std::numeric_limits<double>::infinity()));
 
-  Value blockMaximum, parts;
+  Value blockMaximum, parts, largest;
   if (state.largest)
     parts = tile::ReduceOp::create(b, state.largest.getType(),
                                    tile::ReduceKind::max, scores, Value(), 1,
@@ -122,6 +122,9 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
     blockMaximum = tile::ReduceOp::create(b, rowType(), tile::ReduceKind::max,
                                           parts ? parts : scores, Value(), 1,
                                           IntegerAttr());
+  // Here the parts of the step are not kept beside those of all steps.
+  if (state.largest)
+    largest = addLargest(state.largest, parts, exponentFactor);
   Weighting weighting =
       sharedReference
           ? Weighting{state.maximum, Value(),
@@ -139,8 +142,7 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
 
   State next = accumulate(state, weighting.maximum, weighting.grown, converted,
                           value, sums, valueScale);
-  if (state.largest)
-    next.largest = addLargest(state.largest, parts, exponentFactor);
+  next.largest = largest;
   return next;
 }
 

@@ -74,6 +74,8 @@ public:
     most = mostProduct;
     factor = ofFactor;
   }
+  /// What the limit is a function of.
+  mlir::BlockArgument getCarried() const { return carried; }
   /// What the loop carries on.
   mlir::arith::SelectOp getChoice() const { return choice; }
 

@@ -98,20 +98,145 @@ static Value voteOnParts(ImplicitLocOpBuilder &b, const Decision &decision) {
                            mapping.lookup(comparison.getResult()));
 }
 
-/// A vote on the bits of what each lane knows.
-static Value voteOnBits(ImplicitLocOpBuilder &b, FragmentReduceOp part,
-                        Value limit) {
-  auto bitsOf = [&](Value value) {
-    return cast<VectorType>(value.getType()).clone(b.getI32Type());
+/// The vector type of the bits of floats.
+static VectorType getBitsType(Value value) {
+  auto type = cast<VectorType>(value.getType());
+  return type.clone(IntegerType::get(type.getContext(), 32));
+}
+
+/// What a maximum of each lane's numbers gives for those of their bits.
+static Value findGreatest(ImplicitLocOpBuilder &b, FragmentReduceOp part,
+                          Value bits) {
+  return FragmentReduceOp::create(b, getBitsType(part.getResult()),
+                                  part.getKind(), bits, part.getDim(),
+                                  part.getModuloAttr(), part.getFragment());
+}
+
+static Value findGreatest(ImplicitLocOpBuilder &b, FragmentReduceOp part) {
+  Value numbers = part.getSource();
+  return findGreatest(
+      b, part, arith::BitcastOp::create(b, getBitsType(numbers), numbers));
+}
+
+namespace {
+/// A maximum of a lane's numbers of all steps, which a loop carries for its own
+/// sake: of what `part` is about, or of maxima that `part` is of. Once it is
+/// not negative, what is greater is so as an integer, too; until then the
+/// branch is to be taken.
+class Kept {
+public:
+  static std::optional<Kept> find(FragmentReduceOp part, const Limit &limit);
+
+  /// The greatest of the bits of what `part` is of.
+  Value findGreatest(ImplicitLocOpBuilder &b) {
+    greatest = ::findGreatest(b, source);
+    return source == part ? greatest : ::findGreatest(b, part, greatest);
+  }
+  /// Guards what the loop carries first as the limit.
+  void guardFirst(ImplicitLocOpBuilder &b);
+  /// The limit, or the least integer where the maximum is negative.
+  Value guard(ImplicitLocOpBuilder &b, Value limitBits, Value maximum);
+  /// The maximum outside of the branch.
+  Value join(ImplicitLocOpBuilder &b) {
+    Value bits = arith::BitcastOp::create(b, greatest.getType(), carried);
+    bits = arith::MaxSIOp::create(b, greatest, bits);
+    return arith::BitcastOp::create(b, carried.getType(), bits);
+  }
+  FragmentReduceOp getSource() const { return source; }
+  arith::MaxNumFOp getOp() const { return op; }
+
+private:
+  Kept(FragmentReduceOp part, FragmentReduceOp source, arith::MaxNumFOp op,
+       BlockArgument carried)
+      : part(part), source(source), op(op), carried(carried) {}
+
+  FragmentReduceOp part, source;
+  arith::MaxNumFOp op;
+  BlockArgument carried;
+  Value greatest;
+};
+} // namespace
+
+std::optional<Kept> Kept::find(FragmentReduceOp part, const Limit &limit) {
+  auto loop = cast<scf::ForOp>(limit.getCarried().getOwner()->getParentOp());
+  auto source = part.getSource().getDefiningOp<FragmentReduceOp>();
+  if (!source || source.getKind() != part.getKind())
+    source = part;
+  for (Operation *user : source->getUsers()) {
+    auto op = dyn_cast<arith::MaxNumFOp>(user);
+    if (!op || op->getBlock() != loop.getBody() || !op->hasOneUse())
+      continue;
+    auto carried = dyn_cast<BlockArgument>(op.getLhs() == source ? op.getRhs()
+                                                                 : op.getLhs());
+    if (carried && carried.getOwner() == loop.getBody() &&
+        carried != loop.getInductionVar() && carried.hasOneUse() &&
+        carried != limit.getCarried() &&
+        loop.getTiedLoopYieldedValue(carried)->get() == op.getResult())
+      return Kept(part, source, op, carried);
+  }
+  return std::nullopt;
+}
+
+void Kept::guardFirst(ImplicitLocOpBuilder &b) {
+  auto loop = cast<scf::ForOp>(carried.getOwner()->getParentOp());
+  OpOperand &first = loop.getInitArgsMutable()[loop.getInits().size() - 1];
+  b.setInsertionPoint(loop);
+  first.set(guard(b, first.get(), loop.getTiedLoopInit(carried)->get()));
+}
+
+Value Kept::guard(ImplicitLocOpBuilder &b, Value limitBits, Value maximum) {
+  auto splat = [&](Type type, int32_t number) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(cast<ShapedType>(type), number));
   };
-  Value bits =
-      arith::BitcastOp::create(b, bitsOf(part.getSource()), part.getSource());
-  Value greatest = FragmentReduceOp::create(
-      b, bitsOf(part.getResult()), part.getKind(), bits, part.getDim(),
-      part.getModuloAttr(), part.getFragment());
-  Value exceeds =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, greatest, limit);
-  return VoteAnyOp::create(b, b.getI1Type(), exceeds);
+  // Negative integers become those that are not, of which one is the greatest.
+  VectorType type = getBitsType(maximum);
+  Value bits = arith::BitcastOp::create(b, type, maximum);
+  Value flipped = arith::XOrIOp::create(b, bits, splat(type, -1));
+  if (source != part)
+    flipped = ::findGreatest(b, part, flipped);
+  Type ofRows = limitBits.getType();
+  Value isOrdered = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, flipped,
+                                          splat(ofRows, 0));
+  return arith::SelectOp::create(
+      b, isOrdered, limitBits,
+      splat(ofRows, std::numeric_limits<int32_t>::min()));
+}
+
+/// Moves into the branch what depends on the maximum, and what only that does.
+static void fillBranch(Block *body, const Decision &decision,
+                       FragmentReduceOp part, std::optional<Kept> kept) {
+  SmallVector<Operation *> moved;
+  if (kept)
+    moved.push_back(kept->getOp());
+  LaneReduceOp maximum = decision.maximum;
+  moved.push_back(maximum);
+  auto isNeeded = [&](Operation *op) {
+    return llvm::all_of(op->getUsers(), [&](Operation *user) {
+      return llvm::is_contained(moved, user);
+    });
+  };
+  for (FragmentReduceOp op : {part, kept ? kept->getSource() : part})
+    if (op && !llvm::is_contained(moved, op) && isNeeded(op))
+      moved.insert(moved.begin(), op);
+  llvm::append_range(moved, decision.path);
+  llvm::append_range(moved, decision.choices);
+  for (Operation *op : moved)
+    op->moveBefore(body, body->end());
+}
+
+/// Lets other votes on the condition be the early one, if that does no harm.
+static void joinVotes(const Decision &decision, Value condition, Value any) {
+  for (VoteAnyOp vote : decision.votes) {
+    bool isHarmless = llvm::all_of(vote->getUsers(), [&](Operation *user) {
+      auto guarded = dyn_cast<WarpIfOp>(user);
+      return guarded && isGuarded(guarded, condition);
+    });
+    if (!isHarmless)
+      continue;
+    vote.replaceAllUsesWith(any);
+    vote.erase();
+  }
 }
 
 /// Puts the maximum and what depends on it into a branch that only warps take
@@ -121,10 +246,17 @@ static void voteEarly(const Decision &decision, FragmentReduceOp part,
   arith::CmpFOp comparison = decision.comparison;
   ImplicitLocOpBuilder b(comparison.getLoc(), comparison);
   Value any, limitBits;
+  std::optional<Kept> kept;
   if (limit) {
     limitBits = limit->carry(b).front();
+    kept = Kept::find(part, *limit);
+    if (kept)
+      kept->guardFirst(b);
     b.setInsertionPoint(comparison);
-    any = voteOnBits(b, part, limitBits);
+    Value greatest = kept ? kept->findGreatest(b) : findGreatest(b, part);
+    any = VoteAnyOp::create(b, b.getI1Type(),
+                            arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                                  greatest, limitBits));
   } else {
     any = voteOnParts(b, decision);
   }
@@ -136,6 +268,10 @@ static void voteEarly(const Decision &decision, FragmentReduceOp part,
     exported.push_back(choice.getResult());
     otherwise.push_back(choice.getFalseValue());
   }
+  if (kept) {
+    exported.push_back(kept->getOp());
+    otherwise.push_back(kept->join(b));
+  }
   if (limit)
     otherwise.push_back(limitBits);
   auto branch =
@@ -145,32 +281,16 @@ static void voteEarly(const Decision &decision, FragmentReduceOp part,
     value.replaceUsesWithIf(result, [&](OpOperand &use) {
       return !llvm::is_contained(decision.choices, use.getOwner());
     });
-  if (limit && part->hasOneUse())
-    part->moveBefore(body, body->end());
-  LaneReduceOp maximum = decision.maximum;
-  maximum->moveBefore(body, body->end());
-  for (Operation *op : decision.path)
-    op->moveBefore(body, body->end());
-  for (arith::SelectOp choice : decision.choices)
-    choice->moveBefore(body, body->end());
+  fillBranch(body, decision, limit ? part : FragmentReduceOp(), kept);
   b.setInsertionPointToEnd(body);
   if (limit) {
-    exported.push_back(limit->build(b, limit->getChoice()));
+    Value next = limit->build(b, limit->getChoice());
+    exported.push_back(kept ? kept->guard(b, next, kept->getOp()) : next);
     auto loop = cast<scf::ForOp>(branch->getParentOp());
     loop.getYieldedValuesMutable()->back().set(branch.getResults().back());
   }
   YieldOp::create(b, exported);
-  Value condition = branch.getResult(0);
-  for (VoteAnyOp vote : decision.votes) {
-    bool isHarmless = llvm::all_of(vote->getUsers(), [&](Operation *user) {
-      auto guarded = dyn_cast<WarpIfOp>(user);
-      return guarded && isGuarded(guarded, condition);
-    });
-    if (!isHarmless)
-      continue;
-    vote.replaceAllUsesWith(any);
-    vote.erase();
-  }
+  joinVotes(decision, branch.getResult(0), any);
 }
 
 namespace {

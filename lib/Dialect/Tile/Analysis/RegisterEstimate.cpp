@@ -212,6 +212,21 @@ bool ValueRegisters::isTransient(Operation *op) {
   return result;
 }
 
+/// Whether these are maxima that loops carry and that nothing but further ones
+/// is computed of. They take the place of those of a step, and ptxas finds room
+/// for them that the estimate does not see (docs/experiments/max-logits.md).
+static bool isCarriedMaximum(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op && !isa<arith::MaxNumFOp, scf::ForOp, scf::IfOp>(op))
+    return false;
+  return !value.use_empty() &&
+         llvm::all_of(value.getUsers(), [](Operation *op) {
+           auto reduce = dyn_cast<ReduceOp>(op);
+           return (reduce && reduce.getKind() == ReduceKind::max) ||
+                  isa<arith::MaxNumFOp, scf::ForOp, scf::YieldOp>(op);
+         });
+}
+
 int64_t ValueRegisters::get(Value value) {
   if (isa<ViewType>(value.getType()))
     return 0;
@@ -220,6 +235,8 @@ int64_t ValueRegisters::get(Value value) {
     return 0;
   Operation *op = value.getDefiningOp();
   if (op && (isRematerialized(op) || isTransient(op)))
+    return 0;
+  if (tile.getRank() == 2 && isCarriedMaximum(value))
     return 0;
   int64_t bits = tile.getElementTypeBitWidth();
   int64_t perThread;

@@ -23,6 +23,15 @@
 // RUN: sed 's/dense<1.968750e+00>/dense<3.5>/' %t.bits.mlir > %t.high.mlir
 // RUN: fa3-run --cpu %t.high.mlir --function=host_reference --print out | not diff -q %t.none.txt -
 
+// The maximum of a lane's parts that the loop carries has the same bits, from
+// where it is negative to where it is not; not so if the branch is not taken as
+// long as it is negative.
+// RUN: fa3-run --cpu %t.none.mlir --function=host_carried --print out > %t.carried.txt
+// RUN: fa3-run --cpu %t.bits.mlir --function=host_carried --print out | diff %t.carried.txt -
+// RUN: fa3-run --cpu %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-vote-early{early-votes=floats})))" --function=host_carried --print out | diff %t.carried.txt -
+// RUN: sed 's/dense<-2147483648>/dense<1082130432>/' %t.bits.mlir > %t.unordered.mlir
+// RUN: fa3-run --cpu %t.unordered.mlir --function=host_carried --print out | not diff -q %t.carried.txt -
+
 #f = #hopper.fragment<[64, 16], reg = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 
 gpu.module @m {
@@ -181,6 +190,83 @@ gpu.module @m {
     gpu.return
   }
 
+  // A maximum of parts that the loop carries for its own sake is one of bits,
+  // too, once it is not negative; until then the branch is taken. Its floats are
+  // in the branch.
+  // BITS-LABEL: gpu.func @carried
+  // BITS: %[[FIRST:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xi32>
+  // BITS: arith.xori
+  // BITS: arith.cmpi slt
+  // BITS: %[[GUARDED:.*]] = arith.select %{{.*}}, %[[FIRST]], %{{.*}} : vector<2xi1>, vector<2xi32>
+  // BITS: scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}, %[[R:.*]] = %{{.*}}, %[[LIMIT:.*]] = %[[GUARDED]])
+  // BITS: %[[GREATEST:.*]] = hopper.fragment.reduce max %{{.*}} : vector<8xi32> -> vector<2xi32>
+  // BITS: arith.cmpi sge, %[[GREATEST]], %[[LIMIT]]
+  // BITS: %[[R_BITS:.*]] = arith.bitcast %[[R]]
+  // BITS: %[[JOINED:.*]] = arith.maxsi %[[GREATEST]], %[[R_BITS]]
+  // BITS: %[[LARGEST:.*]] = arith.bitcast %[[JOINED]]
+  // BITS: %[[NEW:.*]]:4 = hopper.warp_if %{{.*}} else %{{.*}}, %[[M]], %[[LARGEST]], %[[LIMIT]]
+  // BITS: %[[PART:.*]] = hopper.fragment.reduce max
+  // BITS: %[[KEPT:.*]] = arith.maxnumf %[[PART]], %[[R]]
+  // BITS: %[[SIGN:.*]] = arith.bitcast %[[KEPT]]
+  // BITS: %[[FLIPPED:.*]] = arith.xori %[[SIGN]]
+  // BITS: %[[ORDERED:.*]] = arith.cmpi slt, %[[FLIPPED]]
+  // BITS: %[[NEXT:.*]] = arith.select %[[ORDERED]]
+  // BITS: hopper.yield %{{.*}}, %{{.*}}, %[[KEPT]], %[[NEXT]]
+  // BITS: scf.yield %[[NEW]]#1, %[[NEW]]#2, %[[NEW]]#3
+  gpu.func @carried(%out: !llvm.ptr<1>) kernel {
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %steps = arith.constant 24 : i32
+    %rows = arith.constant 64 : i32
+    %columns = arith.constant 16 : i32
+    %s0 = arith.constant 16 : i64
+    %s1 = arith.constant 1 : i64
+    %m0 = arith.constant dense<0.0> : vector<2xf32>
+    %none = arith.constant dense<0xFF800000> : vector<2xf32>
+    %half = arith.constant dense<0.5> : vector<2xf32>
+    %two = arith.constant dense<2.0> : vector<2xf32>
+    %c37 = arith.constant dense<37> : vector<8xi32>
+    %c5 = arith.constant dense<5> : vector<8xi32>
+    %c17 = arith.constant 17 : i32
+    %c16 = arith.constant dense<16> : vector<8xi32>
+    %c60 = arith.constant dense<60> : vector<8xi32>
+    %c3 = arith.constant 3 : i32
+    %row = hopper.coord dim 0 offset %z of #f : vector<8xi32>
+    %column = hopper.coord dim 1 offset %z of #f : vector<8xi32>
+    %r = arith.muli %row, %c37 : vector<8xi32>
+    %c = arith.muli %column, %c5 : vector<8xi32>
+    %rc = arith.addi %r, %c : vector<8xi32>
+    // The last rows stay negative.
+    %row2 = arith.addi %row, %row : vector<8xi32>
+    %m, %l = scf.for %i = %z to %steps step %one iter_args(%old = %m0, %largest = %none) -> (vector<2xf32>, vector<2xf32>) : i32 {
+      %ii = arith.muli %i, %c17 : i32
+      %is = vector.broadcast %ii : i32 to vector<8xi32>
+      %n0 = arith.addi %rc, %is : vector<8xi32>
+      %n1 = arith.remui %n0, %c16 : vector<8xi32>
+      %growth = arith.muli %i, %c3 : i32
+      %growths = vector.broadcast %growth : i32 to vector<8xi32>
+      %n = arith.subi %n1, %c60 : vector<8xi32>
+      %above0 = arith.subi %n, %row2 : vector<8xi32>
+      %n2 = arith.addi %above0, %growths : vector<8xi32>
+      %x = arith.sitofp %n2 : vector<8xi32> to vector<8xf32>
+      %part = hopper.fragment.reduce max %x dim 1 of #f : vector<8xf32> -> vector<2xf32>
+      %max = hopper.lane.reduce max %part over [0, 1] : vector<2xf32>
+      %scaled = arith.mulf %max, %half : vector<2xf32>
+      %above = arith.subf %scaled, %old : vector<2xf32>
+      %grown = arith.cmpf ogt, %above, %two : vector<2xf32>
+      %new = arith.select %grown, %scaled, %old : vector<2xi1>, vector<2xf32>
+      %any = hopper.vote.any %grown : vector<2xi1>
+      %same = hopper.warp_if %any else %new : vector<2xf32> {
+        hopper.yield %new : vector<2xf32>
+      }
+      %next = arith.maxnumf %part, %largest : vector<2xf32>
+      scf.yield %new, %next : vector<2xf32>, vector<2xf32>
+    }
+    %result = vector.shuffle %m, %l [0, 2, 1, 3, 0, 2, 1, 3] : vector<2xf32>, vector<2xf32>
+    hopper.fragment.store %result, %out[%z, %z] strides(%s0, %s1) bounds(%rows, %columns) of #f : vector<8xf32>
+    gpu.return
+  }
+
   // A branch that gives something else than otherwise for elements for which the
   // condition is false keeps its own vote; what is chosen does not wait for it.
   // BITS-LABEL: gpu.func @unguarded
@@ -240,6 +326,13 @@ func.func @host_reference(%out: memref<64x16xf32> {tile.name = "out"}) {
   %c1 = arith.constant 1 : index
   %p = hopper.address %out : memref<64x16xf32>
   hopper.launch @m::@reference blocks %c1 threads 128 smem 0 args(%p : !llvm.ptr<1>)
+  return
+}
+
+func.func @host_carried(%out: memref<64x16xf32> {tile.name = "out"}) {
+  %c1 = arith.constant 1 : index
+  %p = hopper.address %out : memref<64x16xf32>
+  hopper.launch @m::@carried blocks %c1 threads 128 smem 0 args(%p : !llvm.ptr<1>)
   return
 }
 
