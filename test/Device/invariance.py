@@ -11,7 +11,7 @@ are over the others are left out, which is said and makes the exit code 1.
   size), at once, in two pieces, and the last token by itself; o and lse have to have the
   same bits. A sequence in another number of parts has to have others, else nothing is
   compared.
-* With --time: time of batch invariant calls over that of the free choice.
+* With --time: speed of batch invariant calls over that of the free choice.
 
 --cpu runs small problems in the interpreter.
 """
@@ -141,10 +141,7 @@ def differ(one, other):
 def check(chance, batch, alone):
     """How many comparisons of a batch there were, and the differences."""
     numbers = list(range(len(batch.lengths)))
-    # Rows of 96 columns have a part of 64 bytes, of which a copy takes two at least.
-    dim = batch.q[0].shape[-1]
-    pages = [one for one in PAGES if one != 1 or dim % 64 == 0]
-    form, other = chance.choice(pages), chance.choice(pages)
+    form, other = chance.choice(PAGES), chance.choice(PAGES)
     whole = batch.run(numbers, form)
     checked, wrong = 0, []
     for n in chance.sample(numbers, min(alone, len(numbers))):
@@ -170,20 +167,27 @@ def check_comparison(chance, device, most):
     return differ(batch.run([0], 64, splits=5)[0], whole[0]) > 0
 
 
-def time_of(call, repeats=30):
-    for _ in range(3):
-        call()
+def times_of(calls, repeats=21):
+    """Medians of captured calls by turns, each with a cold cache; milliseconds."""
+    graphs = []
+    for call in calls:
+        for _ in range(2):
+            call()
+        graphs.append(torch.cuda.CUDAGraph())
+        with torch.cuda.graph(graphs[-1]):
+            call()
     cold = torch.empty(1 << 27, dtype=torch.uint8, device="cuda")
-    times = []
+    times = [[] for _ in graphs]
     for _ in range(repeats):
-        cold.zero_()
-        a, b = (torch.cuda.Event(enable_timing=True) for _ in "ab")
-        a.record()
-        call()
-        b.record()
-        torch.cuda.synchronize()
-        times.append(a.elapsed_time(b))
-    return sorted(times)[repeats // 2]
+        for graph, taken in zip(graphs, times):
+            cold.zero_()
+            a, b = (torch.cuda.Event(enable_timing=True) for _ in "ab")
+            a.record()
+            graph.replay()
+            b.record()
+            torch.cuda.synchronize()
+            taken.append(a.elapsed_time(b))
+    return [sorted(taken)[repeats // 2] for taken in times]
 
 
 #: Name, lengths, queries of each, rows of a page.
@@ -213,11 +217,14 @@ def measure(parts):
         batch.run(numbers, page)
         serving.attention = real
         args, named = calls[0]
-        free = time_of(lambda args=args, named=named, real=real: real(*args, **named))
+        free, *others = times_of([
+            lambda args=args, named=named, part=part, real=real: real(
+                *args, **{**named, "batch_invariant": part}
+            )
+            for part in (False, *parts)
+        ])  # fmt: skip
         line = [f"{name}: free {1e3 * free:.1f} us"]
-        for part in parts:
-            invariant = {**named, "batch_invariant": part}
-            taken = time_of(lambda args=args, named=invariant, real=real: real(*args, **named))
+        for part, taken in zip(parts, others):
             line.append(f"{part}: {1e3 * taken:.1f} us ({free / taken:.3f} of its speed)")
         print(", ".join(line), flush=True)
 
@@ -284,7 +291,7 @@ def main():
         flush=True,
     )
     if given.time and not given.cpu:
-        measure((1024, 4096))
+        measure((1024, 4096, 8192))
     return 1 if failed or done < given.batches else 0
 
 

@@ -223,7 +223,7 @@ class InvarianceTest(unittest.TestCase):
         self.assertEqual(invariance.count_parts(128, 128), 0)
         self.assertEqual(invariance.count_parts(128, 129), 2)
         spec = Spec("bf16", "bf16", "bf16", "bf16", 128, 128)
-        self.assertEqual(invariance.options(spec, 256, False)["part_keys"], 256)
+        self.assertEqual(invariance.options(spec, 256)["part_keys"], 256)
 
     def test_refusals(self):
         q, k = torch.zeros(1, 1, 4, 64).half(), torch.zeros(1, 300, 2, 64).half()

@@ -222,16 +222,18 @@ ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
     return success();
   };
   std::optional<int64_t> given = getConstantIntValue(host.splits);
-  if (partKeys || (given && *given > 0)) {
-    bool isFew = !partKeys && *given <= kFewParts;
+  if (!partKeys && given && *given > 0) {
+    bool isFew = *given <= kFewParts;
     if (failed(build(onHost, isFew ? PartCount::few : PartCount::any)))
       return failure();
     return 1;
   }
+  // Parts of a fixed number of keys have the same bits in both kernels if the
+  // one for few looks at all of them at once.
   ImplicitLocOpBuilder b(forward.getLoc(), onHost);
   Value isFew = arith::CmpIOp::create(
       b, arith::CmpIPredicate::sle, memref::DimOp::create(b, parts.o, 0),
-      arith::ConstantIndexOp::create(b, kFewParts));
+      arith::ConstantIndexOp::create(b, partKeys ? kFewAtOnce : kFewParts));
   auto choice = scf::IfOp::create(b, isFew, /*withElseRegion=*/true);
   OpBuilder few = choice.getThenBodyBuilder(),
             many = choice.getElseBodyBuilder();

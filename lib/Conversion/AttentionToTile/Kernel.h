@@ -79,6 +79,8 @@ struct AttentionResults {
 /// few tiles, which want all loads at once.
 enum class PartCount { any, few };
 constexpr int64_t kFewParts = 4;
+/// Of these so many are looked at together.
+constexpr int64_t kFewAtOnce = 2;
 
 /// Emits a kernel that merges `parts` (with inParts) into `whole`, whose q
 /// gives extents only. Without `op` the arrays are those of a caller, who may

@@ -255,7 +255,7 @@ LogicalResult fa3::buildMergeBody(OpBuilder &builder, attention::ForwardOp op,
   // parts two at once: more registers than those take CTAs from a
   // multiprocessor, and loads of CTAs overlap as well.
   constexpr int64_t kColumns = 16, kLeast = 8, kOfFew = 32;
-  constexpr int64_t kColumnsAtOnce = 128, kFixedAtOnce = 8, kFewAtOnce = 2;
+  constexpr int64_t kColumnsAtOnce = 128, kFixedAtOnce = 8;
   int64_t columns = count == PartCount::few ? kOfFew
                     : whole.packing         ? kLeast
                                             : kColumns;

@@ -15,7 +15,7 @@ from ..errors import ArgumentError, UnsupportedError
 from .spec import FLOATS_8, Spec
 
 #: Keys of a part, where nothing else is said.
-PART = 4096
+PART = 8192
 #: Parts are whole steps of every kernel.
 _STEP, _MOST = 128, 1 << 20
 
@@ -46,14 +46,13 @@ def _check(value: Any) -> int:
     return value
 
 
-def options(spec: Spec, part: int, splits: bool) -> dict[str, Any]:
+def options(spec: Spec, part: int) -> dict[str, Any]:
     """Options of the pipeline that all kernels of a specification have in common. A step
     has as many keys as fit beside the rows of every kernel; a tuning table and variants
     would choose another number, or other arithmetic, by extents. A tanh that is shorter
     where all of a warp's arguments are small depends on other rows. How many rows a tile has
-    is free; three groups of 8 bits have no registers for a step of this width."""
-    rows = {"block_m": 128} if spec.has_scales and not splits else {}
-    return rows | {
+    is free."""
+    return {
         "block_n": keys_of_step(spec), "part_keys": part, "last_block": "whole",
         "rescale": "lazy", "two_level_accumulation": False, "sums": "exact",
         "shorten_tanh": False, "scale_operands": "never", "tuning_table": "none",
@@ -62,12 +61,30 @@ def options(spec: Spec, part: int, splits: bool) -> dict[str, Any]:
 
 
 def keys_of_step(spec: Spec) -> int:
-    widest = max(spec.head_dim, spec.head_dim_v)
-    if widest > 256:
+    if max(spec.head_dim, spec.head_dim_v) > 256:
         return 32
-    # Code of masks and scores has registers of its own.
+    return 128 if spec.has_scales else 64
+
+
+#: Rows of a warp group, and the most of three.
+_ROWS, _MOST_ROWS = 64, 192
+
+
+def rows_of_tile(spec: Spec, queries: int, in_parts: bool) -> int:
+    """Rows of a tile for so many rows of queries, 0 for what the compiler takes: with parts
+    that is for few ones, without them for many. Three groups of 8 bits have no registers
+    for a step of this width."""
+    if in_parts and queries <= _ROWS:
+        return 0
+    if spec.has_scales:
+        return 2 * _ROWS
+    if not in_parts:
+        return 0
+    widest = max(spec.head_dim, spec.head_dim_v)
     has_code = spec.regions.score or spec.regions.mask
-    return 64 if widest > 128 or has_code else 128
+    if widest > 256:
+        return _ROWS
+    return 2 * _ROWS if widest > 128 or has_code else _MOST_ROWS
 
 
 def refuse(spec: Spec, splits: int, quantizes: bool, turns: bool, appends: bool) -> None:

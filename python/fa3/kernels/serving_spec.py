@@ -100,7 +100,8 @@ class ServingSpec:
     only that. `short`: most sequences have few queries. `many`: the number of packed
     sequences, where the compiler has to know it. `part`: keys of each part, in kernels
     that give the same bits in every batch; 0 for others. `qv`: scores have a part of
-    values."""
+    values. `rows` are those of a tile; 0 for the compiler's choice.
+    `by_row`: mask code looks at more than a comparison of numbers of the sequence."""
 
     attention: Spec
     arrays: tuple[str, ...]
@@ -115,6 +116,8 @@ class ServingSpec:
     many: int | None = None
     part: int = 0
     qv: bool = False
+    rows: int = 0
+    by_row: bool = False
 
     @functools.cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -157,10 +160,12 @@ class ServingSpec:
             and any(group % count == 0 for count in range(2, 65))
         )
         chosen: dict[str, Any] = {"pack_gqa": True} if packs and not self.splits else {}
-        if self.attention.regions.mask:
+        if self.attention.regions.mask and self.by_row:
             chosen["edges"] = "together"  # less code, and as fast
         if self.part:
-            chosen |= invariance.options(self.attention, self.part, self.splits)
+            chosen |= invariance.options(self.attention, self.part)
+        if self.rows:
+            chosen["block_m"] = self.rows
         return chosen
 
     @functools.cached_property

@@ -137,7 +137,7 @@ def attention(
     turns = rotary_cos is not None
     at_one = not causal and window is None and not chunk
     if k_new is not None and v_new is not None and cache_rows.is_apart(
-        q, k, v, cu_q, k_new, cu_new, rotary_cos, at_one
+        q, k, v, cu_q, k_new, cu_new, rotary_cos, at_one, page_table is not None
     ):  # fmt: skip
         append.check_pairs(k_new, v_new, rotary_cos, rotary_sin)
         q, used_k = cache_rows.write(
@@ -189,7 +189,8 @@ def attention(
         checks.check_softcap(softcap), bool(return_lse), sinks=sinks is not None,
         regions=traced.regions if traced else Regions(), max_logits=max_logits,
     )  # fmt: skip
-    may_pack = call.may_pack and not serving_mods.reads_by_row(traced)
+    by_row = serving_mods.reads_by_row(traced)
+    may_pack = call.may_pack and not by_row
     if pack_heads and call.may_pack and not may_pack:
         raise UnsupportedError("pack_heads: tables of mods are read by query or head")
     few = call.most_queries <= _FEW_QUERIES
@@ -210,11 +211,15 @@ def attention(
     if pack_heads is None and not packs and (may_pack or not call.may_pack):
         masked = causal or window or chunk or (traced is not None and traced.regions.mask)
         group, short = call.choose_group(bool(masked))
+    rows = 0
+    if part:
+        of_query = call.heads // call.key_heads if packs else 1
+        rows = invariance.rows_of_tile(spec, call.most_queries * of_query, in_parts)
     serving = ServingSpec(
         spec, tuple(call.arrays), call.page, chunk, in_parts,
         (call.heads, call.key_heads) if packs else None, appended,
         call.scale_heads if packs or group else None, group, short, call.many,
-        part, qv is not None,
+        part, qv is not None, rows, by_row,
     )  # fmt: skip
     if out is not None:
         outputs.check({"out": out}, call.given)

@@ -1,6 +1,8 @@
 // Parts of a number of keys: a part starts at its number times its blocks, and
 // the last one ends with the keys. Where the launch chooses, there are as many
-// as keys fill. The merge looks at eight at once, however many there are.
+// as keys fill. The merge looks at eight at once, however many there are, but
+// for up to two at both: that is the same, since a part that is not there
+// changes nothing.
 // RUN: fa3-opt %s -attention-to-tile="block-n=64 part-keys=192" | FileCheck %s
 // RUN: not fa3-opt %s -attention-to-tile="block-n=64 part-keys=160" -o /dev/null 2>&1 | FileCheck %s --check-prefix=STEPS
 // STEPS: 'attention.forward' op splits keys: expects part-keys to be a multiple of the 64 keys of a step, got 160
@@ -11,6 +13,10 @@
 // CHECK-LABEL: func.func @few(
 // CHECK: %[[EACH:.*]] = arith.constant 192 : index
 // CHECK: arith.ceildivsi %{{.*}}, %[[EACH]] : index
+// CHECK: %[[ARE_FEW:.*]] = arith.cmpi sle, %{{.*}}, %c2{{.*}} : index
+// CHECK-NEXT: scf.if %[[ARE_FEW]]
+// CHECK-NEXT: tile.launch {{.*}}@few_merge_few args
+// CHECK: tile.launch {{.*}}@few_merge args
 // CHECK: gpu.func @few(
 // CHECK: tile.grid
 // CHECK: %[[BLOCKS:.*]] = arith.ceildivsi
@@ -19,6 +25,11 @@
 // CHECK: %[[END:.*]] = arith.addi %[[FIRST]], %[[THREE]] : index
 // CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[PART]], %{{.*}} : index
 // CHECK: arith.select %[[LAST]], %[[BLOCKS]], %[[END]] : index
+// CHECK: gpu.func @few_merge_few(
+// CHECK: arith.constant dense<-0.000000e+00>
+// CHECK: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[TWO]]
+// CHECK-NOT: scf.for
 // CHECK: gpu.func @few_merge(
 // CHECK: arith.constant dense<-0.000000e+00>
 // CHECK: %[[EIGHT:.*]] = arith.constant 8 : index
