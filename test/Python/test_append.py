@@ -12,6 +12,7 @@ if support.HAS_TORCH:
     import torch
     from fa3 import flash_attn_interface as door
     from fa3 import serving
+    from fa3.serving import cache_rows
 
 
 def turn(x, cos, sin, at, interleaved):
@@ -113,6 +114,39 @@ class AppendTest(OnCpu):
                 self.check(1, 1, (90, 41), **named)
                 self.check(4, 4, (70, 11), causal=True, **named)
 
+    def test_caches_of_one_pool(self):
+        """Arrays of all pages of a pool, of which tables name each as one of k or of v."""
+        for page, lengths in ((16, (17, 3)), (4, (5, -1))):
+            pool = self.random(9, page, 2, 32)
+            k, v = pool[:-1], pool[1:]
+            table = i32(0, 4, 2, 6).view(2, 2)
+            apart = k.clone(), v.clone()
+            q, k_new, v_new = (self.random(2, 1, h, 32) for h in (4, 2, 2))
+            made, expected = (
+                door.flash_attn_with_kvcache(
+                    q, *caches, k_new, v_new, cache_seqlens=i32(*lengths), page_table=table,
+                    causal=True,
+                ) for caches in ((k, v), apart)
+            )  # fmt: skip
+            torch.testing.assert_close(made, expected, atol=0, rtol=0)
+            torch.testing.assert_close(pool[0::2][:4], apart[0][0::2], atol=0, rtol=0)
+            torch.testing.assert_close(pool[1::2], apart[1][0::2], atol=0, rtol=0)
+
+    def test_nothing_waits(self):
+        """What torch writes needs no value on the host, so that graphs may be captured."""
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        with FakeTensorMode():
+            q, k, new = (torch.empty(2, n, 2, 32) for n in (3, 16, 3))
+            cos, table = torch.empty(90, 8), torch.zeros(2, 3, dtype=torch.int32)
+            at, packed = i32(0, 3, 6), (q.view(6, 2, 32), new.view(6, 2, 32))
+            for one, rows, cu in ((q, new, None), (*packed, at)):
+                turned, used = cache_rows.write(
+                    one, (k, k), (rows, rows), cu, cu, i32(3, 9), None, table, (cos, cos), True,
+                    None, False, (None, None),
+                )  # fmt: skip
+                self.assertEqual((turned.shape, used.shape), (one.shape, (2,)))
+
     def test_packed_queries(self):
         q, new = self.random(4, 4, 32), self.random(2, 3, 2, 32)
         k, v = (self.random(2, 48, 2, 32) for _ in range(2))
@@ -185,6 +219,18 @@ class LaunchTest(unittest.TestCase):
                 params = list(fake.fakeCudaLaunch(before).contents.params)
                 self.assertIn(k.data_ptr(), params)  # v is in a tensor map
             self.assertEqual(len(serving._plans), 1)
+            # One kernel does not write what another argument of it has.
+            pool = torch.zeros(41, 16, 2, 64, dtype=torch.bfloat16)
+            before = fake.fakeCudaNumLaunches()
+            door.flash_attn_with_kvcache(
+                q, pool[:-1], pool[1:], new + 1, new + 2, cache_seqlens=i32(200, 17),
+                page_table=2 * torch.arange(40, dtype=torch.int32).view(2, 20) % 40,
+                causal=True, num_splits=1,
+            )  # fmt: skip
+            names = [fake.fakeCudaLaunch(one).contents.kernel
+                     for one in range(before, fake.fakeCudaNumLaunches())]  # fmt: skip
+            self.assertEqual(names, [b"attention_serving"])
+            self.assertEqual([float(one) for one in pool[24:26, 8, 0, 0]], [1, 2])
             serving._plans.clear()
             serving.ready.clear()
 

@@ -16,19 +16,33 @@ from ..support import tensors
 
 def is_apart(
     q: Any, k: Any, v: Any, cu_q: Any, k_new: Any, cu_new: Any, cos: Any,
-    all_at_one: bool,
+    all_at_one: bool, has_pages: bool,
 ) -> bool:
     """Whether new keys are written here, and not by the kernel: packed ones, those of
-    8 bits, rows too wide for it, and turned ones of caches of 8 bits, beside packed
-    queries, and beside several queries that are all at one position."""
+    8 bits, rows too wide for it, those of caches that have pages in common, and turned
+    ones of caches of 8 bits, beside packed queries, and beside several queries that are
+    all at one position."""
     of_8_bits = k.element_size() == 1
     if cu_new is not None or (of_8_bits and k_new.element_size() == 1):
+        return True
+    if has_pages and _share_pages(k, v):
         return True
     if max(k.shape[-1], v.shape[-1]) > checks.MAX_HEAD_DIM:
         return True
     return cos is not None and (
         of_8_bits or cu_q is not None or (all_at_one and q.dim() == 4 and q.shape[1] > 1)
     )
+
+
+def _share_pages(k: Any, v: Any) -> bool:
+    """Whether dense caches have pages in common: transformers has both in one pool, as
+    arrays of all its pages, of which tables name each as a page of one of them."""
+    if not (k.is_contiguous() and v.is_contiguous()) or k.stride(0) != v.stride(0):
+        return False
+    low, high = sorted((k, v), key=lambda one: one.data_ptr())
+    apart = high.data_ptr() - low.data_ptr()
+    page = k.stride(0) * k.element_size()
+    return 0 < apart < low.shape[0] * page and apart % page == 0
 
 
 def write(
@@ -72,12 +86,13 @@ def write(
         of_q = of_q.clamp(max=sequences - 1)
         row = at[of_q] if all_at_one else at[of_q] + row
         q = turn(q.reshape(-1, *q.shape[-2:]), row, cos, sin, interleaved).view(q.shape)
+    put = _find(caches[0], used[owner] + number, inside, owner, batch_index, page_table)
     for cache, rows, given, descale in zip(caches, (k_new, v_new), new, descales):
         if given.element_size() > cache.element_size() and descale is not None:
             units = descale.expand(sequences, cache.shape[-2])[owner]
             rows = rows.float() / units[..., None]
-        _put(cache, _rounded(rows, cache.dtype), used[owner] + number, inside,
-             owner, batch_index, page_table)  # fmt: skip
+        if put is not None:
+            _put(cache, _rounded(rows, cache.dtype), *put)
     more: Any = new[0].shape[1] if cu_new is None else cu_new.diff()
     return _rounded(q, q.dtype), (used + more).to(torch.int32)
 
@@ -123,14 +138,14 @@ def _places(rows: Any, starts: Any) -> tuple[Any, Any]:
     return owner, at - starts[owner.clamp(max=starts.numel() - 2)]
 
 
-def _put(
-    cache: Any, rows: Any, at: Any, inside: Any, owner: Any, batch_index: Any,
-    page_table: Any,
-) -> None:  # fmt: skip
-    """cache[.., at] = rows, of the sequences `owner`; rows that are not `inside`, and
-    places that a cache does not have, are left out."""
-    if not rows.shape[0] or not cache.numel():
-        return
+def _find(
+    cache: Any, at: Any, inside: Any, owner: Any, batch_index: Any, page_table: Any
+) -> Any:  # fmt: skip
+    """Where the rows of the sequences `owner` lie in a cache, as what _put takes: indices,
+    which row goes there, and whether there is any. Rows that are not `inside`, and places
+    that a cache does not have, are left out. None where there is nothing to write."""
+    if not at.shape[0] or not cache.numel():
+        return None
     at = at.long()
     batch = owner if batch_index is None else batch_index[owner].long()
     if page_table is not None:
@@ -144,9 +159,14 @@ def _put(
     inside = inside & (at >= 0) & (at < cache.shape[1])
     # Whatever is outside is one that is inside once more, or what is there already.
     first = inside.long().argmax()
-    source = torch.where(inside, torch.arange(rows.shape[0], device=rows.device), first)
-    some = inside[first]
+    source = torch.where(inside, torch.arange(at.shape[0], device=at.device), first)
+    some = inside.any()  # an index that is a tensor of rank 0 would be waited for
     batch, at = (torch.where(some, one[source], 0) for one in (batch, at))
+    return batch, at, source, some
+
+
+def _put(cache: Any, rows: Any, batch: Any, at: Any, source: Any, some: Any) -> None:
+    """cache[.., at] = rows."""
     if cache.element_size() == 1:
         # Bits, since operations of 8-bit floats are few.
         cache, rows = cache.view(torch.uint8), rows.view(torch.uint8)
