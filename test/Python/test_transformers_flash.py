@@ -18,6 +18,9 @@ if support.HAS_TORCH:
 
 HAS = support.HAS_TORCH and importlib.util.find_spec("transformers") is not None
 
+if HAS:
+    import fa3.hf.flash
+
 
 @unittest.skipUnless(HAS, "needs transformers")
 @support.needs_interpreter
