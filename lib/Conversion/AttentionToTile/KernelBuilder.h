@@ -215,6 +215,19 @@ private:
   mlir::Value dropWeights(mlir::Value weights, Expander &expander);
   State addProducts(State state);
   void buildEpilogue(State state, mlir::Value firstRow);
+  /// What weights sum up to and their maximum, with other scores added: the
+  /// factor of what was summed up before (none: 1), and the weight of previous
+  /// results.
+  struct RowSums {
+    mlir::Value sum, maximum, fraction, previous;
+  };
+  /// One more score, which may be larger than all that the sum refers to.
+  void addSink(RowSums &sums);
+  /// As many more scores as previous results have summed up, of which only lse
+  /// is known.
+  void addPreviousSum(RowSums &sums, mlir::Value firstRow);
+  /// Weights of scores in units of `maximum`.
+  mlir::Value getWeights(mlir::Value scores, mlir::Value maximum);
   /// Stores columns of the output from `firstColumn` on, edited and as they
   /// are.
   void storeOutput(mlir::Value out, mlir::Value firstRow,
@@ -233,6 +246,18 @@ private:
   struct Merged {
     mlir::Value acc, maximum, sum;
   };
+  /// Results of one of `count` parts. Of parts of a fixed number of keys there
+  /// may be fewer: the others have no keys.
+  AttentionResults loadPart(const AttentionResults &parts, mlir::Value number,
+                            mlir::Value count, mlir::Value firstRow,
+                            mlir::Value firstColumn);
+  /// Adds parts that were loaded; `largest` are the largest scores, if they are
+  /// asked for.
+  void addParts(Merged &merged, mlir::Value &largest,
+                llvm::MutableArrayRef<AttentionResults> parts);
+  /// What adds nothing to an output, of parts of a fixed number of keys not
+  /// even to the sign of zero.
+  double getNoOutput() const { return operands.partKeys ? -0.0 : 0.0; }
   /// The same with one more score for each row, in natural units.
   Merged addSinks(const Merged &parts);
   /// The same with previous results, of columns from `firstColumn` on.

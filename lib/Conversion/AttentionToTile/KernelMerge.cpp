@@ -120,6 +120,61 @@ std::pair<Value, Value> KernelBuilder::mergeOnePart(Value output, Value lse,
   return {out, buildMergedSum(merged, empty)};
 }
 
+AttentionResults KernelBuilder::loadPart(const AttentionResults &parts,
+                                         Value number, Value count,
+                                         Value firstRow, Value firstColumn) {
+  Value isThere;
+  if (operands.partKeys) {
+    isThere =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, count);
+    number = arith::MinSIOp::create(b, number,
+                                    arith::SubIOp::create(b, count, index(1)));
+  }
+  auto loadOwn = [&](Value memref, RankedTensorType type, Value column) {
+    return loadByThreads(type, memref, getPartPlace(number, firstRow, column));
+  };
+  AttentionResults own;
+  own.lse = loadOwn(parts.lse, rowType(), Value());
+  Type element = cast<MemRefType>(parts.o.getType()).getElementType();
+  own.o = loadOwn(parts.o, tensor({rows, columns}, element), firstColumn);
+  // Of the last part again where there is none: maxima do not mind.
+  if (parts.maxLogits)
+    own.maxLogits = loadOwn(parts.maxLogits, rowType(), Value());
+  if (!isThere)
+    return own;
+  Value isThereForRows = scalarTile(isThere, tensor({rows}, b.getI1Type()));
+  own.lse = arith::SelectOp::create(
+      b, isThereForRows, own.lse,
+      splat(rowType(), -std::numeric_limits<double>::infinity()));
+  return own;
+}
+
+void KernelBuilder::addParts(Merged &merged, Value &largest,
+                             MutableArrayRef<AttentionResults> parts) {
+  RankedTensorType type = tensor({rows, columns}, b.getF32Type());
+  Value old = merged.maximum;
+  for (AttentionResults &own : parts) {
+    if (own.o.getType() != type)
+      own.o = arith::ExtFOp::create(b, type, own.o);
+    merged.maximum = arith::MaxNumFOp::create(b, own.lse, merged.maximum);
+    if (largest)
+      largest = arith::MaxNumFOp::create(b, own.maxLogits, largest);
+  }
+  Value factor = exp2(asExponent(sub(old, merged.maximum)));
+  merged.acc = mul(merged.acc, alongColumns(factor, columns));
+  merged.sum = mul(merged.sum, factor);
+  for (const AttentionResults &own : parts) {
+    Value output = own.o;
+    Value weight = exp2(asExponent(sub(own.lse, merged.maximum)));
+    // What a caller has in place of a part without keys may be anything.
+    if (!op || operands.partKeys)
+      output = dropUnweighted(output, weight, getNoOutput());
+    merged.acc = math::FmaOp::create(b, output, alongColumns(weight, columns),
+                                     merged.acc);
+    merged.sum = arith::AddFOp::create(b, merged.sum, weight, contract());
+  }
+}
+
 void KernelBuilder::buildMerge(const AttentionResults &parts, int64_t most) {
   merges = true;
   auto source = cast<MemRefType>(parts.o.getType());
@@ -130,41 +185,26 @@ void KernelBuilder::buildMerge(const AttentionResults &parts, int64_t most) {
   // Differences of lse come before they are scaled: it may be any float.
   isLarge = true;
   bool isFixed = operands.partKeys != 0;
-  double none = isFixed ? -0.0 : 0.0;
-  Value acc = splat(type, none), maximum = splat(rowType(), getLowestMaximum()),
-        sum = splat(rowType(), 0), largest;
+  Value acc = splat(type, getNoOutput()),
+        maximum = splat(rowType(), getLowestMaximum());
+  Merged merged = {acc, maximum, splat(rowType(), 0)};
+  Value largest;
   if (parts.maxLogits)
     largest = splat(rowType(), -std::numeric_limits<double>::infinity());
+  auto getCarried = [&]() {
+    SmallVector<Value> carried = {merged.acc, merged.maximum, merged.sum};
+    if (largest)
+      carried.push_back(largest);
+    return carried;
+  };
+  auto take = [&](ValueRange carried) {
+    merged = {carried[0], carried[1], carried[2]};
+    if (largest)
+      largest = carried[3];
+  };
   // The output and lse of a part, by the threads that use them: there are few
   // rows as a rule, no work for bulk copies of whole tiles.
   Value count = memref::DimOp::create(b, parts.o, 0), first = index(0);
-  auto load = [&](Value number) -> AttentionResults {
-    Value isThere;
-    if (isFixed) {
-      isThere =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, count);
-      number = arith::MinSIOp::create(
-          b, number, arith::SubIOp::create(b, count, index(1)));
-    }
-    auto loadOwn = [&](Value memref, RankedTensorType type, Value column) {
-      return loadByThreads(type, memref,
-                           getPartPlace(number, firstRow, column));
-    };
-    AttentionResults own;
-    own.lse = loadOwn(parts.lse, rowType(), Value());
-    own.o = loadOwn(parts.o, tensor({rows, columns}, source.getElementType()),
-                    firstColumn);
-    // Of the last part again where there is none: maxima do not mind.
-    if (parts.maxLogits)
-      own.maxLogits = loadOwn(parts.maxLogits, rowType(), Value());
-    if (!isThere)
-      return own;
-    Value isThereForRows = scalarTile(isThere, tensor({rows}, b.getI1Type()));
-    own.lse = arith::SelectOp::create(
-        b, isThereForRows, own.lse,
-        splat(rowType(), -std::numeric_limits<double>::infinity()));
-    return own;
-  };
   // So many parts at once as registers hold, then half as many, and so on: a
   // load takes far longer than what is done with it.
   for (int64_t atOnce = most; atOnce > 0; atOnce = isFixed ? 0 : atOnce / 2) {
@@ -173,52 +213,20 @@ void KernelBuilder::buildMerge(const AttentionResults &parts, int64_t most) {
       Value rest = arith::RemUIOp::create(b, count, index(atOnce));
       end = arith::SubIOp::create(b, count, rest);
     }
-    SmallVector<Value> carried = {acc, maximum, sum};
-    if (largest)
-      carried.push_back(largest);
-    auto loop = scf::ForOp::create(b, first, end, index(atOnce), carried);
+    auto loop = scf::ForOp::create(b, first, end, index(atOnce), getCarried());
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    acc = loop.getRegionIterArg(0);
-    Value old = maximum = loop.getRegionIterArg(1);
-    sum = loop.getRegionIterArg(2);
-    if (largest)
-      largest = loop.getRegionIterArg(3);
+    take(loop.getRegionIterArgs());
     SmallVector<AttentionResults> loaded;
-    for (int64_t i = 0; i < atOnce; ++i)
-      loaded.push_back(
-          load(arith::AddIOp::create(b, loop.getInductionVar(), index(i))));
-    for (AttentionResults &own : loaded) {
-      if (!source.getElementType().isF32())
-        own.o = arith::ExtFOp::create(b, type, own.o);
-      maximum = arith::MaxNumFOp::create(b, own.lse, maximum);
-      if (largest)
-        largest = arith::MaxNumFOp::create(b, own.maxLogits, largest);
+    for (int64_t i = 0; i < atOnce; ++i) {
+      Value number = arith::AddIOp::create(b, loop.getInductionVar(), index(i));
+      loaded.push_back(loadPart(parts, number, count, firstRow, firstColumn));
     }
-    Value factor = exp2(asExponent(sub(old, maximum)));
-    acc = mul(acc, alongColumns(factor, columns));
-    sum = mul(sum, factor);
-    for (const AttentionResults &own : loaded) {
-      Value output = own.o, exponent = own.lse;
-      Value weight = exp2(asExponent(sub(exponent, maximum)));
-      // What a caller has in place of a part without keys may be anything.
-      if (!op || isFixed)
-        output = dropUnweighted(output, weight, none);
-      acc = math::FmaOp::create(b, output, alongColumns(weight, columns), acc);
-      sum = arith::AddFOp::create(b, sum, weight, contract());
-    }
-    carried = {acc, maximum, sum};
-    if (largest)
-      carried.push_back(largest);
-    scf::YieldOp::create(b, carried);
-    acc = loop.getResult(0);
-    maximum = loop.getResult(1);
-    sum = loop.getResult(2);
-    if (largest)
-      largest = loop.getResult(3);
+    addParts(merged, largest, loaded);
+    scf::YieldOp::create(b, getCarried());
+    take(loop.getResults());
     first = end;
   }
-  Merged merged{acc, maximum, sum};
   if (operands.sinks)
     merged = addSinks(merged);
   if (operands.previousO)

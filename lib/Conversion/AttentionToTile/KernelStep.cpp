@@ -315,50 +315,56 @@ Value KernelBuilder::buildSinks() {
   return sinks;
 }
 
+Value KernelBuilder::getWeights(Value scores, Value maximum) {
+  Value shifted = asExponent(sub(scores, maximum));
+  if (weightExponent != 0)
+    shifted = arith::AddFOp::create(
+        b, shifted, splat(rowType(), weightExponent), contract());
+  return exp2(shifted);
+}
+
+void KernelBuilder::addSink(RowSums &sums) {
+  Value sink = buildSinks(), old = sums.maximum;
+  sums.maximum = arith::MaxNumFOp::create(b, old, sink);
+  sums.fraction = exp2(asExponent(sub(old, sums.maximum)));
+  sums.sum = math::FmaOp::create(b, sums.sum, sums.fraction,
+                                 getWeights(sink, sums.maximum));
+}
+
+void KernelBuilder::addPreviousSum(RowSums &sums, Value firstRow) {
+  Value other = loadPreviousLse(firstRow);
+  if (!isLarge)
+    other = mul(other, splat(rowType(), llvm::numbers::log2e));
+  Value larger = arith::MaxNumFOp::create(b, other, sums.maximum);
+  Value own = exp2(asExponent(sub(sums.maximum, larger)));
+  sums.previous = getWeights(other, larger);
+  sums.sum = math::FmaOp::create(b, sums.sum, own, sums.previous);
+  sums.maximum = larger;
+  sums.fraction = sums.fraction ? mul(sums.fraction, own) : own;
+}
+
 void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   Value sum = tile::ReduceOp::create(b, rowType(), tile::ReduceKind::add,
                                      state.sums, Value(), 1, IntegerAttr());
-  Value zero = splat(rowType(), 0.0), maximum = state.maximum, fraction;
+  Value zero = splat(rowType(), 0.0);
+  RowSums sums = {sum, state.maximum, Value(), Value()};
   // Of parts with a number of keys each, sinks are added as if these were
   // merged.
   bool takesPrevious =
       operands.previousO && !operands.inParts && !operands.isUnedited;
   bool isOnePart = (operands.sinks || takesPrevious) && !operands.inParts &&
                    operands.partKeys;
-  if (operands.sinks && !operands.inParts && !isOnePart) {
-    // One more score, which may be larger than all that the sum refers to.
-    Value sink = buildSinks();
-    maximum = arith::MaxNumFOp::create(b, state.maximum, sink);
-    fraction = exp2(asExponent(sub(state.maximum, maximum)));
-    Value shifted = asExponent(sub(sink, maximum));
-    if (weightExponent != 0)
-      shifted = arith::AddFOp::create(
-          b, shifted, splat(rowType(), weightExponent), contract());
-    sum = math::FmaOp::create(b, sum, fraction, exp2(shifted));
-  }
-  Value previous; // the weight of previous results
-  if (takesPrevious && !isOnePart) {
-    // As many more scores as these have summed up, of which only lse is known.
-    Value other = loadPreviousLse(firstRow);
-    if (!isLarge)
-      other = mul(other, splat(rowType(), llvm::numbers::log2e));
-    Value larger = arith::MaxNumFOp::create(b, other, maximum);
-    Value own = exp2(asExponent(sub(maximum, larger)));
-    Value shifted = asExponent(sub(other, larger));
-    if (weightExponent != 0)
-      shifted = arith::AddFOp::create(
-          b, shifted, splat(rowType(), weightExponent), contract());
-    previous = exp2(shifted);
-    sum = math::FmaOp::create(b, sum, own, previous);
-    maximum = larger;
-    fraction = fraction ? mul(fraction, own) : own;
-  }
-  Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
-  Value inverse = arith::DivFOp::create(b, splat(rowType(), 1.0), sum);
+  if (operands.sinks && !operands.inParts && !isOnePart)
+    addSink(sums);
+  if (takesPrevious && !isOnePart)
+    addPreviousSum(sums, firstRow);
+  Value empty =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sums.sum, zero);
+  Value inverse = arith::DivFOp::create(b, splat(rowType(), 1.0), sums.sum);
   inverse = arith::SelectOp::create(b, empty, zero, inverse);
-  Value ofPrevious = previous ? mul(inverse, previous) : Value();
-  if (fraction)
-    inverse = mul(inverse, fraction);
+  Value ofPrevious = sums.previous ? mul(inverse, sums.previous) : Value();
+  if (sums.fraction)
+    inverse = mul(inverse, sums.fraction);
   if (outputScale)
     inverse = mul(inverse, asRows(outputScale));
   auto scored = cast<attention::ScoredOpInterface>(op.getOperation());
@@ -366,14 +372,14 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
     inverse = mul(inverse, splat(rowType(), factor));
   int64_t width = getTileWidth(op.getValueHeadDim());
   Value out = mul(state.acc, alongColumns(inverse, width));
-  if (previous)
+  if (sums.previous)
     out = math::FmaOp::create(
-        b, loadPreviousOutput(previous, width, firstRow, index(0)),
+        b, loadPreviousOutput(sums.previous, width, firstRow, index(0)),
         alongColumns(ofPrevious, width), out);
   Value lse;
   if (isOnePart)
-    std::tie(out, lse) =
-        mergeOnePart(out, buildLogarithm(sum, maximum, empty), firstRow);
+    std::tie(out, lse) = mergeOnePart(
+        out, buildLogarithm(sums.sum, sums.maximum, empty), firstRow);
   if (operands.inParts)
     storeRounded(out, operands.o, getPartPlace(part, firstRow, index(0)));
   else
@@ -383,7 +389,7 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
   if (!operands.lse)
     return;
   if (!lse)
-    lse = buildLogarithm(sum, maximum, empty);
+    lse = buildLogarithm(sums.sum, sums.maximum, empty);
   tile::StoreOp::create(b, lse, operands.lse, getPartPlace(part, firstRow),
                         storeEnd, /*add=*/UnitAttr(), getFold());
 }

@@ -283,6 +283,26 @@ static LogicalResult checkIsLowered(ModuleOp module) {
   return diagnostic;
 }
 
+/// Runs the pipeline that the command line names, if it does.
+static LogicalResult runPipeline(ModuleOp module, StringRef pipeline,
+                                 TimingScope &timing) {
+  if (pipeline.empty())
+    return success();
+  if (auto wrong = explainPipelineText(pipeline)) {
+    llvm::errs() << "fa3-translate: error: --pass-pipeline: " << *wrong << '\n';
+    return failure();
+  }
+  FailureOr<OpPassManager> passes = parsePassPipeline(pipeline);
+  if (failed(passes))
+    return failure();
+  PassManager passManager(module.getContext());
+  if (failed(applyPassManagerCLOptions(passManager)))
+    return failure();
+  static_cast<OpPassManager &>(passManager) = std::move(*passes);
+  passManager.enableTiming(timing);
+  return passManager.run(module);
+}
+
 int fa3::translateMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Options options;
@@ -331,24 +351,8 @@ int fa3::translateMain(int argc, char **argv) {
   if (!module)
     return 1;
   step.stop();
-  if (!options.pipeline.empty()) {
-    if (auto wrong = explainPipelineText(options.pipeline)) {
-      llvm::errs() << "fa3-translate: error: --pass-pipeline: " << *wrong
-                   << '\n';
-      return 1;
-    }
-    FailureOr<OpPassManager> passes = parsePassPipeline(options.pipeline);
-    if (failed(passes))
-      return 1;
-    PassManager passManager(&context);
-    if (failed(applyPassManagerCLOptions(passManager)))
-      return 1;
-    static_cast<OpPassManager &>(passManager) = std::move(*passes);
-    passManager.enableTiming(timing);
-    if (failed(passManager.run(*module)))
-      return 1;
-  }
-  if (failed(checkIsLowered(*module)))
+  if (failed(runPipeline(*module, options.pipeline, timing)) ||
+      failed(checkIsLowered(*module)))
     return 1;
   return failed(translate(*module, options, timing));
 }

@@ -45,6 +45,9 @@ private:
   void countSequences();
   void requireSame(mlir::Value x, mlir::Value y, const llvm::Twine &names);
   void requireShapes();
+  void requireShapesOfKeys();
+  void requireShapesOfQueries();
+  void requireGroup();
   void requireReads(unsigned number);
   void requireAuxGradient(unsigned position);
   /// Checks that `argument`, which holds the tensor that regions of `op` read,

@@ -74,20 +74,22 @@ void HostBuilder::countSequences() {
 
 void HostBuilder::requireShapes() {
   ScoredOpInterface op = host.getScored();
-  ForwardOp forward = host.forward;
-  int64_t headOfQ = op.getHeadAxisOf(op.getQ()),
-          headOfK = op.getHeadAxisOf(op.getK()),
-          queryAxis = op.getSequenceAxisOf(op.getQ()),
-          keyAxis = op.getSequenceAxisOf(op.getK());
-  bool placesQ = op.hasPlace(Sequence::query),
-       placesK = op.hasPlace(Sequence::key);
   countSequences();
-  host.heads = dim(q, headOfQ);
-  host.keyHeads = dim(k, headOfK);
-  host.queries = dim(q, queryAxis);
-  host.keys = dim(k, keyAxis);
+  host.heads = dim(q, op.getHeadAxisOf(op.getQ()));
+  host.keyHeads = dim(k, op.getHeadAxisOf(op.getK()));
+  host.queries = dim(q, op.getSequenceAxisOf(op.getQ()));
+  host.keys = dim(k, op.getSequenceAxisOf(op.getK()));
+  requireShapesOfKeys();
+  requireShapesOfQueries();
+  requireGroup();
+}
 
-  if (!placesK) {
+void HostBuilder::requireShapesOfKeys() {
+  ScoredOpInterface op = host.getScored();
+  ForwardOp forward = host.forward;
+  int64_t headOfK = op.getHeadAxisOf(op.getK()),
+          keyAxis = op.getSequenceAxisOf(op.getK());
+  if (!op.hasPlace(Sequence::key)) {
     requireEqual(host.batch, dim(k, 0), "q and k differ in batch");
     requireEqual(host.batch, dim(v, 0), "q and v differ in batch");
   } else {
@@ -99,6 +101,13 @@ void HostBuilder::requireShapes() {
   requireEqual(host.keys,
                dim(v, forward && forward.getTransposedV() ? 3 : keyAxis),
                "k and v differ in length");
+}
+
+void HostBuilder::requireShapesOfQueries() {
+  ScoredOpInterface op = host.getScored();
+  int64_t headOfQ = op.getHeadAxisOf(op.getQ()),
+          queryAxis = op.getSequenceAxisOf(op.getQ());
+  bool placesQ = op.hasPlace(Sequence::query);
   int64_t outer = std::min(headOfQ, queryAxis);
   auto differ = [&](StringRef name, int64_t axis) {
     return "q and " + name.str() + " differ in " +
@@ -119,14 +128,16 @@ void HostBuilder::requireShapes() {
     requireEqual(host.queries, dim(value, outer + 1),
                  "q and " + Twine(name) + " differ in length");
   }
+}
 
+void HostBuilder::requireGroup() {
   std::optional<int64_t> keyHeads = getConstantIntValue(host.keyHeads);
   if (!keyHeads)
     require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, host.keyHeads,
                                   constant(1)),
             "k has no heads");
   std::optional<int64_t> group =
-      forward ? forward.getGroup() : host.backward.getGroup();
+      host.forward ? host.forward.getGroup() : host.backward.getGroup();
   if (group) {
     Value all = arith::MulIOp::create(b, host.keyHeads, constant(*group));
     requireEqual(host.heads, all,

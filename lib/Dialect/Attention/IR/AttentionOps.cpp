@@ -246,137 +246,185 @@ static LogicalResult verifyQv(ForwardOp op) {
   return success();
 }
 
-LogicalResult ForwardOp::verify() {
-  auto type = [](Value value) {
-    return cast<RankedTensorType>(value.getType());
-  };
-  RankedTensorType q = type(getQ()), k = type(getK()), v = getValueType(),
-                   o = type(getO());
-  const std::pair<StringRef, RankedTensorType> tensors[] = {
-      {"q", q}, {"k", k}, {"v", v}, {"o", o}};
+namespace {
+/// The arrays of an operation, by what their dimensions are.
+struct ForwardArrays {
+  using Named = std::pair<StringRef, RankedTensorType>;
 
-  int64_t queryRank = getPlaceRank(Sequence::query),
-          keyRank = getPlaceRank(Sequence::key);
+  ForwardArrays(ForwardOp op)
+      : q("q", getType(op.getQ())), k("k", getType(op.getK())),
+        v("v", op.getValueType()), o("o", getType(op.getO())) {
+    const std::pair<StringRef, Value> values[] = {
+        {"lse", op.getLse()}, {"max_logits", op.getMaxLogits()}};
+    for (auto [name, value] : values)
+      if (value)
+        rows.emplace_back(name, getType(value));
+  }
+  std::array<Named, 4> all() const { return {q, k, v, o}; }
+
+  Named q, k, v, o;
+  /// With a number for each query of each head.
+  SmallVector<Named> rows;
+
+private:
+  static RankedTensorType getType(Value value) {
+    return cast<RankedTensorType>(value.getType());
+  }
+};
+} // namespace
+
+/// C1 and C2: ranks and elements.
+static LogicalResult verifyTypes(ForwardOp op, const ForwardArrays &arrays) {
+  int64_t queryRank = op.getPlaceRank(Sequence::query),
+          keyRank = op.getPlaceRank(Sequence::key);
   if (queryRank < 2 || keyRank < 2)
-    return emitOpError("expects '") << (queryRank < 2 ? "place_q" : "place_k")
-                                    << "' to yield two indices or more";
-  for (auto [name, tensor] : tensors) {
+    return op.emitOpError("expects '")
+           << (queryRank < 2 ? "place_q" : "place_k")
+           << "' to yield two indices or more";
+  for (auto [name, tensor] : arrays.all()) {
     int64_t rank = (name == "k" || name == "v" ? keyRank : queryRank) + 1;
     if (tensor.getRank() != rank)
-      return emitOpError("expects ")
+      return op.emitOpError("expects ")
              << name << " of rank " << rank << ", got " << tensor.getRank();
   }
-  const std::pair<StringRef, Value> ofRows[] = {{"lse", getLse()},
-                                                {"max_logits", getMaxLogits()}};
-  for (auto [name, value] : ofRows)
-    if (value && type(value).getRank() != queryRank)
-      return emitOpError("expects ") << name << " of rank " << queryRank
-                                     << ", got " << type(value).getRank();
-
-  if (failed(verifyElements(*this, tensors)))
+  for (auto [name, tensor] : arrays.rows)
+    if (tensor.getRank() != queryRank)
+      return op.emitOpError("expects ") << name << " of rank " << queryRank
+                                        << ", got " << tensor.getRank();
+  if (failed(verifyElements(op, arrays.all())))
     return failure();
-  for (auto [name, value] : ofRows)
-    if (value && !type(value).getElementType().isF32())
-      return emitOpError("expects ")
-             << name << " of f32, got " << type(value).getElementType();
+  for (auto [name, tensor] : arrays.rows)
+    if (!tensor.getElementType().isF32())
+      return op.emitOpError("expects ")
+             << name << " of f32, got " << tensor.getElementType();
+  return success();
+}
 
-  bool is8Bit = getElementType().getIntOrFloatBitWidth() == 8;
-  if (failed(verifyScales(*this, is8Bit)) || failed(verifyTerms(*this)) ||
-      failed(verifyExtents(*this)) || failed(verifyBlocks(*this)))
-    return failure();
-
-  bool isOneTerm = getQTerms() == 1;
-  for (auto [name, tensor] : {tensors[isOneTerm ? 0 : 1], tensors[2]}) {
+/// C3: head dims.
+static LogicalResult verifyHeadDims(ForwardOp op, const ForwardArrays &arrays) {
+  bool is8Bit = op.getElementType().getIntOrFloatBitWidth() == 8;
+  const ForwardArrays::Named &ofScores =
+      op.getQTerms() == 1 ? arrays.q : arrays.k;
+  for (auto [name, tensor] : {ofScores, arrays.v}) {
     int64_t dim = tensor.getShape().back();
     if (ShapedType::isDynamic(dim))
-      return emitOpError("expects a static head dim, that of ")
+      return op.emitOpError("expects a static head dim, that of ")
              << name << " is dynamic";
     if (is8Bit && (dim < 16 || dim % 16 || dim > 256))
-      return emitOpError(
+      return op.emitOpError(
                  "expects a head dim that is a multiple of 16 up to 256, "
                  "that of ")
              << name << " is " << dim;
-    int64_t most = name == tensors[2].first ? kMostValueDim : kMostQueryDim;
+    int64_t most = name == arrays.v.first ? kMostValueDim : kMostQueryDim;
     if (dim < 1 || dim > most)
-      return emitOpError("expects a head dim from 1 to ")
+      return op.emitOpError("expects a head dim from 1 to ")
              << most << ", that of " << name << " is " << dim;
   }
   for (auto [first, second] :
-       {std::pair(tensors[isOneTerm ? 0 : 1], tensors[1]),
-        {tensors[2], tensors[3]}})
+       {std::pair(ofScores, arrays.k), {arrays.v, arrays.o}})
     if (first.second.getShape().back() != second.second.getShape().back())
-      return emitOpError("expects ")
+      return op.emitOpError("expects ")
              << first.first << " and " << second.first
              << " to agree in head dim, got " << first.second.getShape().back()
              << " and " << second.second.getShape().back();
-  int64_t columns = getQTerms() * getHeadDim();
-  if (q.getShape().back() != columns)
-    return emitOpError("expects q to have ")
-           << columns << " columns, " << getQTerms()
-           << " for each element of k, got " << q.getShape().back();
+  int64_t columns = op.getQTerms() * op.getHeadDim();
+  if (arrays.q.second.getShape().back() != columns)
+    return op.emitOpError("expects q to have ")
+           << columns << " columns, " << op.getQTerms()
+           << " for each element of k, got "
+           << arrays.q.second.getShape().back();
+  return success();
+}
 
-  if (failed(verifyQv(*this)) || failed(verifyPlacesOfForward(*this)) ||
-      failed(verifyLists(*this)) || failed(verifyPlain(*this)) ||
-      failed(verifyPrevious(*this)))
-    return failure();
-  bool hasPlaces = hasPlace(Sequence::query) || hasPlace(Sequence::key);
-  for (auto [name, tensor] : tensors)
+/// C4 and C5: what has the same batch, heads and lengths.
+static LogicalResult verifySameExtents(ForwardOp op,
+                                       const ForwardArrays &arrays) {
+  RankedTensorType q = arrays.q.second;
+  bool hasPlaces = op.hasPlace(Sequence::query) || op.hasPlace(Sequence::key);
+  for (auto [name, tensor] : arrays.all())
     if (!hasPlaces &&
         failed(verifyCompatibleDims({q.getDimSize(0), tensor.getDimSize(0)})))
-      return emitOpError("expects ")
+      return op.emitOpError("expects ")
              << name << " to have the batch extent of q (" << q.getDimSize(0)
              << "), got " << tensor.getDimSize(0);
 
-  auto agree = [&](StringRef what, std::pair<StringRef, Value> first,
-                   std::pair<StringRef, RankedTensorType> second,
+  auto agree = [&](StringRef what, const ForwardArrays::Named &first,
+                   const ForwardArrays::Named &second,
                    int64_t axis) -> LogicalResult {
-    int64_t extent = type(first.second).getDimSize(axis);
+    int64_t extent = first.second.getDimSize(axis);
     if (succeeded(
             verifyCompatibleDims({extent, second.second.getDimSize(axis)})))
       return success();
-    return emitOpError("expects ")
+    return op.emitOpError("expects ")
            << first.first << " and " << second.first << " to agree in " << what
            << ", got " << extent << " and " << second.second.getDimSize(axis);
   };
-  int64_t headOfQ = getHeadAxisOf(getQ()), headOfK = getHeadAxisOf(getK());
-  int64_t queryAxis = getSequenceAxisOf(getQ()),
-          keyAxis = getSequenceAxisOf(getK());
-  if (failed(agree("heads", {"k", getK()}, {"v", v}, headOfK)) ||
-      failed(agree("heads", {"q", getQ()}, {"o", o}, headOfQ)) ||
-      failed(agree("length", {"k", getK()}, {"v", v}, keyAxis)) ||
-      failed(agree("length", {"q", getQ()}, {"o", o}, queryAxis)))
+  int64_t headOfQ = op.getHeadAxisOf(op.getQ()),
+          headOfK = op.getHeadAxisOf(op.getK()),
+          queryAxis = op.getSequenceAxisOf(op.getQ()),
+          keyAxis = op.getSequenceAxisOf(op.getK());
+  if (failed(agree("heads", arrays.k, arrays.v, headOfK)) ||
+      failed(agree("heads", arrays.q, arrays.o, headOfQ)) ||
+      failed(agree("length", arrays.k, arrays.v, keyAxis)) ||
+      failed(agree("length", arrays.q, arrays.o, queryAxis)))
     return failure();
   SmallVector<int64_t> expected(q.getShape().drop_back());
   if (headOfQ > queryAxis)
     std::swap(expected[headOfQ], expected[queryAxis]);
-  for (auto [name, value] : ofRows)
+  for (auto [name, tensor] : arrays.rows)
     for (auto [dim, extent] : llvm::enumerate(expected))
-      if (value &&
-          failed(verifyCompatibleDims({type(value).getDimSize(dim), extent})))
-        return emitOpError("expects extent ")
+      if (failed(verifyCompatibleDims({tensor.getDimSize(dim), extent})))
+        return op.emitOpError("expects extent ")
                << extent << " in dimension " << dim << " of " << name
-               << ", got " << type(value).getDimSize(dim);
-  int64_t heads = q.getDimSize(headOfQ), keyHeads = k.getDimSize(headOfK);
+               << ", got " << tensor.getDimSize(dim);
+  return success();
+}
+
+/// C6: groups of heads.
+static LogicalResult verifyHeads(ForwardOp op, int64_t heads,
+                                 int64_t keyHeads) {
   if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(keyHeads) &&
       (keyHeads == 0 || heads % keyHeads))
-    return emitOpError("expects the key heads (")
+    return op.emitOpError("expects the key heads (")
            << keyHeads << ") to divide the query heads (" << heads << ")";
-  if (failed(verifyGroup(*this, getGroup(), heads, keyHeads)))
-    return failure();
+  return verifyGroup(op, op.getGroup(), heads, keyHeads);
+}
 
+/// A number of parts, and a sink for every head.
+static LogicalResult verifySplitsAndSinks(ForwardOp op, int64_t heads) {
   APInt splits;
-  if (getSplits() && matchPattern(getSplits(), m_ConstantInt(&splits)) &&
+  if (op.getSplits() && matchPattern(op.getSplits(), m_ConstantInt(&splits)) &&
       splits.isNegative())
-    return emitOpError("expects splits of at least 0, got ")
+    return op.emitOpError("expects splits of at least 0, got ")
            << splits.getSExtValue();
-  if (getSinks()) {
-    RankedTensorType sinks = type(getSinks());
-    if (sinks.getRank() != 1 || !sinks.getElementType().isF32())
-      return emitOpError("expects sinks of rank 1 and f32, got ") << sinks;
-    if (failed(verifyCompatibleDims({sinks.getDimSize(0), heads})))
-      return emitOpError("expects a sink for every query head (")
-             << heads << "), got " << sinks.getDimSize(0);
-  }
+  if (!op.getSinks())
+    return success();
+  auto sinks = cast<RankedTensorType>(op.getSinks().getType());
+  if (sinks.getRank() != 1 || !sinks.getElementType().isF32())
+    return op.emitOpError("expects sinks of rank 1 and f32, got ") << sinks;
+  if (failed(verifyCompatibleDims({sinks.getDimSize(0), heads})))
+    return op.emitOpError("expects a sink for every query head (")
+           << heads << "), got " << sinks.getDimSize(0);
+  return success();
+}
+
+LogicalResult ForwardOp::verify() {
+  ForwardArrays arrays(*this);
+  if (failed(verifyTypes(*this, arrays)))
+    return failure();
+  bool is8Bit = getElementType().getIntOrFloatBitWidth() == 8;
+  if (failed(verifyScales(*this, is8Bit)) || failed(verifyTerms(*this)) ||
+      failed(verifyExtents(*this)) || failed(verifyBlocks(*this)) ||
+      failed(verifyHeadDims(*this, arrays)) || failed(verifyQv(*this)) ||
+      failed(verifyPlacesOfForward(*this)) || failed(verifyLists(*this)) ||
+      failed(verifyPlain(*this)) || failed(verifyPrevious(*this)) ||
+      failed(verifySameExtents(*this, arrays)))
+    return failure();
+  int64_t heads = arrays.q.second.getDimSize(getHeadAxisOf(getQ())),
+          keyHeads = arrays.k.second.getDimSize(getHeadAxisOf(getK()));
+  if (failed(verifyHeads(*this, heads, keyHeads)) ||
+      failed(verifySplitsAndSinks(*this, heads)))
+    return failure();
   return verifyScaleAndMods(*this);
 }
 

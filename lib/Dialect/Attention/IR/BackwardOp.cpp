@@ -55,6 +55,64 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   printBlocks(printer, *this);
 }
 
+/// `grad_aux [numbers]`, if it is there.
+static ParseResult parseAuxNumbers(OpAsmParser &parser, OperationState &result,
+                                   SmallVectorImpl<int64_t> &numbers) {
+  if (failed(parser.parseOptionalKeyword("grad_aux")))
+    return success();
+  auto parseNumber = [&]() {
+    return parser.parseInteger(numbers.emplace_back());
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square,
+                                     parseNumber))
+    return failure();
+  result.addAttribute(BackwardOp::getGradAuxAttrName(result.name),
+                      parser.getBuilder().getDenseI64ArrayAttr(numbers));
+  return success();
+}
+
+/// What stands between the operands and the types.
+static ParseResult parseAttributes(OpAsmParser &parser,
+                                   OperationState &result) {
+  ArrayAttr mods;
+  return failure(
+      parseGroup(parser, result, BackwardOp::getGroupAttrName(result.name)) ||
+      parseLayout(parser, result, BackwardOp::getLayoutAttrName(result.name)) ||
+      (succeeded(parser.parseOptionalKeyword("mods")) &&
+       parser.parseAttribute(mods, BackwardOp::getModsAttrName(result.name),
+                             result.attributes)) ||
+      parseKeptScale(parser, result,
+                     BackwardOp::getKeptScaleAttrName(result.name)) ||
+      parser.parseOptionalAttrDict(result.attributes));
+}
+
+static ParseResult parseRegions(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  Region *score = result.addRegion(), *gradient = result.addRegion(),
+         *keep = result.addRegion(), *lengths = result.addRegion(),
+         *placeQ = result.addRegion(), *placeK = result.addRegion(),
+         *kept = result.addRegion(), *blocks = result.addRegion(),
+         *blocksByKey = result.addRegion(), *epilogue = result.addRegion(),
+         *ofEpilogue = result.addRegion();
+  // Of a pair of a query and a key, or an element of o: its place, a number
+  // there, and that number's gradient.
+  SmallVector<Type> place(4, builder.getIndexType()),
+      ofNumber = {builder.getF32Type()}, ofGradient(2, builder.getF32Type());
+  ofNumber.append(place);
+  ofGradient.append(place);
+  if (parseOptionalRegion(parser, *score, ofNumber, "score_mod") ||
+      parseOptionalRegion(parser, *gradient, ofGradient, "score_grad") ||
+      parseOptionalRegion(parser, *keep, place, "mask_mod") ||
+      parseOptionalRegion(parser, *kept, place, "keep_mod") ||
+      parseOptionalRegion(parser, *epilogue, ofNumber, "epilogue") ||
+      parseOptionalRegion(parser, *ofEpilogue, ofGradient, "epilogue_grad") ||
+      parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
+    return failure();
+  return parseBlocks(parser, result,
+                     BackwardOp::getBlockSizesAttrName(result.name), *blocks,
+                     blocksByKey);
+}
+
 ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   using Operand = OpAsmParser::UnresolvedOperand;
   constexpr size_t kArrays = 6, kResults = 3;
@@ -75,16 +133,8 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parseTypedOperands(parser, "aux", aux, auxTypes, auxLoc))
     return failure();
   SmallVector<int64_t> auxNumbers;
-  if (succeeded(parser.parseOptionalKeyword("grad_aux"))) {
-    auto parseNumber = [&]() {
-      return parser.parseInteger(auxNumbers.emplace_back());
-    };
-    if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square,
-                                       parseNumber))
-      return failure();
-    result.addAttribute(getGradAuxAttrName(result.name),
-                        builder.getDenseI64ArrayAttr(auxNumbers));
-  }
+  if (parseAuxNumbers(parser, result, auxNumbers))
+    return failure();
   size_t results = kResults + auxNumbers.size();
   bool hasScale = succeeded(parser.parseOptionalKeyword("scale"));
   if (hasScale && parser.parseOperand(scale))
@@ -92,16 +142,9 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   bool hasMaxQ = succeeded(parser.parseOptionalKeyword("max_q"));
   if (hasMaxQ && parser.parseOperand(maxQ))
     return failure();
-  ArrayAttr mods;
   FunctionType type;
   SMLoc typeLoc;
-  if (parseGroup(parser, result, getGroupAttrName(result.name)) ||
-      parseLayout(parser, result, getLayoutAttrName(result.name)) ||
-      (succeeded(parser.parseOptionalKeyword("mods")) &&
-       parser.parseAttribute(mods, getModsAttrName(result.name),
-                             result.attributes)) ||
-      parseKeptScale(parser, result, getKeptScaleAttrName(result.name)) ||
-      parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+  if (parseAttributes(parser, result) || parser.parseColon() ||
       parser.getCurrentLocation(&typeLoc) || parser.parseType(type))
     return failure();
   if (type.getNumInputs() != arrays.size() || type.getNumResults() != results)
@@ -123,39 +166,7 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
       builder.getDenseI32ArrayAttr({1, 1, 1, 1, 1, 1, hasLseGrad ? 1 : 0,
                                     static_cast<int32_t>(aux.size()),
                                     hasScale ? 1 : 0, hasMaxQ ? 1 : 0}));
-  Type f32 = builder.getF32Type(), index = builder.getIndexType();
-  Region *score = result.addRegion(), *gradient = result.addRegion(),
-         *keep = result.addRegion(), *lengths = result.addRegion(),
-         *placeQ = result.addRegion(), *placeK = result.addRegion(),
-         *kept = result.addRegion(), *blocks = result.addRegion(),
-         *blocksByKey = result.addRegion(), *epilogue = result.addRegion(),
-         *ofEpilogue = result.addRegion();
-  if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
-      parseRegion(parser, *score, {f32, index, index, index, index},
-                  "score_mod"))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("score_grad")) &&
-      parseRegion(parser, *gradient, {f32, f32, index, index, index, index},
-                  "score_grad"))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("mask_mod")) &&
-      parseRegion(parser, *keep, {index, index, index, index}, "mask_mod"))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("keep_mod")) &&
-      parseRegion(parser, *kept, {index, index, index, index}, "keep_mod"))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("epilogue")) &&
-      parseRegion(parser, *epilogue, {f32, index, index, index, index},
-                  "epilogue"))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("epilogue_grad")) &&
-      parseRegion(parser, *ofEpilogue, {f32, f32, index, index, index, index},
-                  "epilogue_grad"))
-    return failure();
-  if (parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
-    return failure();
-  return parseBlocks(parser, result, getBlockSizesAttrName(result.name),
-                     *blocks, blocksByKey);
+  return parseRegions(parser, result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -245,97 +256,128 @@ static LogicalResult verifyLists(BackwardOp op) {
   return success();
 }
 
-LogicalResult BackwardOp::verify() {
-  auto make = [](StringRef name, Value value) {
-    return NamedTensor{name, cast<RankedTensorType>(value.getType())};
-  };
-  NamedTensor q = make("q", getQ()), k = make("k", getK()),
-              v = make("v", getV()), o = make("o", getO()),
-              lse = make("lse", getLse()), outGrad = make("do", getOutGrad());
-  SmallVector<NamedTensor> rows = {lse};
-  if (getLseGrad())
-    rows.push_back(make("dlse", getLseGrad()));
-  int64_t queryRank = getPlaceRank(Sequence::query),
-          keyRank = getPlaceRank(Sequence::key);
+namespace {
+/// The arrays of an operation, by what their dimensions are.
+struct BackwardArrays {
+  BackwardArrays(BackwardOp op)
+      : q(make("q", op.getQ())), k(make("k", op.getK())),
+        v(make("v", op.getV())), o(make("o", op.getO())),
+        outGrad(make("do", op.getOutGrad())), rows{make("lse", op.getLse())} {
+    if (op.getLseGrad())
+      rows.push_back(make("dlse", op.getLseGrad()));
+  }
+
+  NamedTensor q, k, v, o, outGrad;
+  /// With a number for each query of each head.
+  SmallVector<NamedTensor> rows;
+
+private:
+  static NamedTensor make(StringRef name, Value value) {
+    return {name, cast<RankedTensorType>(value.getType())};
+  }
+};
+} // namespace
+
+/// C1, C2 and C3: ranks, elements and head dims.
+static LogicalResult verifyTypes(BackwardOp op, const BackwardArrays &arrays) {
+  int64_t queryRank = op.getPlaceRank(Sequence::query),
+          keyRank = op.getPlaceRank(Sequence::key);
   if (queryRank < 2 || keyRank < 2)
-    return emitOpError("expects '") << (queryRank < 2 ? "place_q" : "place_k")
-                                    << "' to yield two indices or more";
-  for (NamedTensor tensor : {q, k, v, o, outGrad}) {
+    return op.emitOpError("expects '")
+           << (queryRank < 2 ? "place_q" : "place_k")
+           << "' to yield two indices or more";
+  for (NamedTensor tensor :
+       {arrays.q, arrays.k, arrays.v, arrays.o, arrays.outGrad}) {
     bool isKey = tensor.name == "k" || tensor.name == "v";
     int64_t rank = (isKey ? keyRank : queryRank) + 1;
     if (tensor.type.getRank() != rank)
-      return emitOpError("expects ") << tensor.name << " of rank " << rank
-                                     << ", got " << tensor.type.getRank();
+      return op.emitOpError("expects ") << tensor.name << " of rank " << rank
+                                        << ", got " << tensor.type.getRank();
     Type element = tensor.type.getElementType();
     if (!element.isF16() && !element.isBF16())
-      return emitOpError("expects elements of f16 or bf16, got ") << element;
-    if (element != getElementType())
-      return emitOpError("expects ")
+      return op.emitOpError("expects elements of f16 or bf16, got ") << element;
+    if (element != op.getElementType())
+      return op.emitOpError("expects ")
              << tensor.name << " to have the element type of q ("
-             << getElementType() << "), got " << element;
+             << op.getElementType() << "), got " << element;
   }
-  for (NamedTensor tensor : rows)
+  for (NamedTensor tensor : arrays.rows)
     if (tensor.type.getRank() != queryRank ||
         !tensor.type.getElementType().isF32())
-      return emitOpError("expects ") << tensor.name << " of rank " << queryRank
-                                     << " and f32, got " << tensor.type;
-  if (failed(verifyHeadDims(*this, q, k, kMostQueryDim)) ||
-      failed(verifyHeadDims(*this, v, o, kMostValueDim)) ||
-      failed(verifyHeadDims(*this, v, outGrad, kMostValueDim)))
-    return failure();
+      return op.emitOpError("expects ")
+             << tensor.name << " of rank " << queryRank << " and f32, got "
+             << tensor.type;
+  return failure(
+      failed(verifyHeadDims(op, arrays.q, arrays.k, kMostQueryDim)) ||
+      failed(verifyHeadDims(op, arrays.v, arrays.o, kMostValueDim)) ||
+      failed(verifyHeadDims(op, arrays.v, arrays.outGrad, kMostValueDim)));
+}
 
-  // Dimensions in front of heads and rows are that of the batch, or whatever a
-  // place says.
-  int64_t head = getHeadAxisOf(getQ()), sequence = getSequenceAxisOf(getQ()),
-          keyHead = getHeadAxisOf(getK()),
-          keySequence = getSequenceAxisOf(getK());
+/// Dimensions in front of heads and rows are that of the batch, or whatever a
+/// place says.
+static LogicalResult verifyOuterExtents(BackwardOp op,
+                                        ArrayRef<NamedTensor> tensors,
+                                        Sequence sequence) {
+  for (int64_t axis = 0; axis < op.getPlaceRank(sequence) - 2; ++axis) {
+    SmallVector<std::pair<NamedTensor, int64_t>> extents;
+    for (NamedTensor tensor : tensors)
+      extents.push_back({tensor, axis});
+    std::string what =
+        op.hasPlace(sequence) ? "dimension " + std::to_string(axis) : "batch";
+    if (failed(verifySameExtent(op, what, extents)))
+      return failure();
+  }
+  return success();
+}
+
+/// C4 and C5: what has the same batch, heads and lengths.
+static LogicalResult verifySameExtents(BackwardOp op,
+                                       const BackwardArrays &arrays) {
+  const auto &[q, k, v, o, outGrad, rows] = arrays;
+  int64_t head = op.getHeadAxisOf(op.getQ()),
+          sequence = op.getSequenceAxisOf(op.getQ()),
+          keyHead = op.getHeadAxisOf(op.getK()),
+          keySequence = op.getSequenceAxisOf(op.getK());
   SmallVector<std::pair<NamedTensor, int64_t>> heads = {
       {q, head}, {o, head}, {outGrad, head}};
   SmallVector<std::pair<NamedTensor, int64_t>> lengths = {
       {q, sequence}, {o, sequence}, {outGrad, sequence}};
+  int64_t queryRank = op.getPlaceRank(Sequence::query);
   for (NamedTensor tensor : rows) {
     heads.push_back({tensor, queryRank - 2});
     lengths.push_back({tensor, queryRank - 1});
   }
-  if (failed(attention::verifyExtents(*this)) || failed(verifyPlaces(*this)))
-    return failure();
-  bool hasPlaces = hasPlace(Sequence::query) || hasPlace(Sequence::key);
-  if (!hasPlaces && failed(verifySameExtent(*this, "batch", {{q, 0}, {k, 0}})))
-    return failure();
-  auto verifyOuter = [&](ArrayRef<NamedTensor> tensors, int64_t outer,
-                         Sequence sequence) -> LogicalResult {
-    for (int64_t axis = 0; axis < outer; ++axis) {
-      SmallVector<std::pair<NamedTensor, int64_t>> extents;
-      for (NamedTensor tensor : tensors)
-        extents.push_back({tensor, axis});
-      std::string what =
-          hasPlace(sequence) ? "dimension " + std::to_string(axis) : "batch";
-      if (failed(verifySameExtent(*this, what, extents)))
-        return failure();
-    }
-    return success();
-  };
   SmallVector<NamedTensor> ofQuery = {q, o, outGrad};
   ofQuery.append(rows);
-  if (failed(verifyOuter(ofQuery, queryRank - 2, Sequence::query)) ||
-      failed(verifyOuter({k, v}, keyRank - 2, Sequence::key)) ||
-      failed(verifySameExtent(*this, "heads", heads)) ||
-      failed(verifySameExtent(*this, "length", lengths)) ||
-      failed(verifySameExtent(*this, "heads", {{k, keyHead}, {v, keyHead}})) ||
-      failed(verifySameExtent(*this, "length",
-                              {{k, keySequence}, {v, keySequence}})))
+  bool hasPlaces = op.hasPlace(Sequence::query) || op.hasPlace(Sequence::key);
+  if ((!hasPlaces && failed(verifySameExtent(op, "batch", {{q, 0}, {k, 0}}))) ||
+      failed(verifyOuterExtents(op, ofQuery, Sequence::query)) ||
+      failed(verifyOuterExtents(op, {k, v}, Sequence::key)) ||
+      failed(verifySameExtent(op, "heads", heads)) ||
+      failed(verifySameExtent(op, "length", lengths)) ||
+      failed(verifySameExtent(op, "heads", {{k, keyHead}, {v, keyHead}})) ||
+      failed(
+          verifySameExtent(op, "length", {{k, keySequence}, {v, keySequence}})))
     return failure();
   int64_t queryHeads = q.type.getDimSize(head),
           keyHeads = k.type.getDimSize(keyHead);
   if (!ShapedType::isDynamic(queryHeads) && !ShapedType::isDynamic(keyHeads) &&
       (keyHeads == 0 || queryHeads % keyHeads))
-    return emitOpError("expects the key heads (")
+    return op.emitOpError("expects the key heads (")
            << keyHeads << ") to divide the query heads (" << queryHeads << ")";
-  if (failed(verifyGroup(*this, getGroup(), queryHeads, keyHeads)))
+  return verifyGroup(op, op.getGroup(), queryHeads, keyHeads);
+}
+
+LogicalResult BackwardOp::verify() {
+  BackwardArrays arrays(*this);
+  if (failed(verifyTypes(*this, arrays)) ||
+      failed(attention::verifyExtents(*this)) || failed(verifyPlaces(*this)) ||
+      failed(verifySameExtents(*this, arrays)))
     return failure();
-  for (auto [tensor, name, result] : {std::tuple(q, "dq", Value(getDq())),
-                                      {k, "dk", Value(getDk())},
-                                      {v, "dv", Value(getDv())}})
+  for (auto [tensor, name, result] :
+       {std::tuple(arrays.q, "dq", Value(getDq())),
+        {arrays.k, "dk", Value(getDk())},
+        {arrays.v, "dv", Value(getDv())}})
     if (result.getType() != tensor.type)
       return emitOpError("expects ")
              << name << " to have the type of " << tensor.name << " ("

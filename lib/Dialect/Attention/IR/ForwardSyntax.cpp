@@ -6,34 +6,40 @@
 using namespace mlir;
 using namespace fa3::attention;
 
-void ForwardOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << getQ() << ", " << getK() << ", " << getV();
-  if (getQv())
-    printer << " qv(" << getQv() << " : " << getQv().getType() << ")";
-  if (!getAux().empty())
-    printer << " aux(" << getAux() << " : " << getAux().getTypes() << ")";
-  if (getScale())
-    printer << " scale " << getScale();
-  if (FloatAttr scale = getLiteralScaleAttr()) {
+/// What stands between the three tensors and the attributes.
+static void printOperands(OpAsmPrinter &printer, ForwardOp op) {
+  printer << ' ' << op.getQ() << ", " << op.getK() << ", " << op.getV();
+  if (op.getQv())
+    printer << " qv(" << op.getQv() << " : " << op.getQv().getType() << ")";
+  if (!op.getAux().empty())
+    printer << " aux(" << op.getAux() << " : " << op.getAux().getTypes() << ")";
+  if (op.getScale())
+    printer << " scale " << op.getScale();
+  if (FloatAttr scale = op.getLiteralScaleAttr()) {
     printer << " scale ";
     printer.printAttributeWithoutType(scale);
   }
-  if (hasScales()) {
-    printer << " scales(" << getScales() << " : " << getScales().getTypes()
-            << ")";
-    if (getRows())
-      printer << " rows [" << *getRows() << "]";
+  if (op.hasScales()) {
+    printer << " scales(" << op.getScales() << " : "
+            << op.getScales().getTypes() << ")";
+    if (op.getRows())
+      printer << " rows [" << *op.getRows() << "]";
   }
-  if (getMaxQ())
-    printer << " max_q " << getMaxQ();
-  if (getSplits())
-    printer << " splits " << getSplits();
-  if (getSinks())
-    printer << " sinks(" << getSinks() << " : " << getSinks().getType() << ")";
-  if (getPreviousO())
-    printer << " previous(" << getPreviousO() << ", " << getPreviousLse()
-            << " : " << getPreviousO().getType() << ", "
-            << getPreviousLse().getType() << ")";
+  if (op.getMaxQ())
+    printer << " max_q " << op.getMaxQ();
+  if (op.getSplits())
+    printer << " splits " << op.getSplits();
+  if (op.getSinks())
+    printer << " sinks(" << op.getSinks() << " : " << op.getSinks().getType()
+            << ")";
+  if (op.getPreviousO())
+    printer << " previous(" << op.getPreviousO() << ", " << op.getPreviousLse()
+            << " : " << op.getPreviousO().getType() << ", "
+            << op.getPreviousLse().getType() << ")";
+}
+
+void ForwardOp::print(OpAsmPrinter &printer) {
+  printOperands(printer, *this);
   if (getQTerms() != 1)
     printer << " q_terms " << getQTerms();
   if (getGroup())
@@ -69,106 +75,164 @@ void ForwardOp::print(OpAsmPrinter &printer) {
   printBlocks(printer, *this);
 }
 
-ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
-  Builder &builder = parser.getBuilder();
-  OpAsmParser::UnresolvedOperand q, k, v, scale, maxQ;
-  SmallVector<OpAsmParser::UnresolvedOperand> aux, scales;
-  SmallVector<Type> auxTypes, scaleTypes;
-  bool hasScale = false, hasMaxQ = false;
-  if (parser.parseOperand(q) || parser.parseComma() || parser.parseOperand(k) ||
-      parser.parseComma() || parser.parseOperand(v))
-    return failure();
-  SMLoc auxLoc, qvLoc;
-  SmallVector<OpAsmParser::UnresolvedOperand, 1> qv;
-  SmallVector<Type, 1> qvTypes;
-  if (parseTypedOperands(parser, "qv", qv, qvTypes, qvLoc))
+namespace {
+/// Reads an attention.forward, in the order in which it is written.
+class ForwardParser {
+public:
+  ForwardParser(OpAsmParser &parser, OperationState &result)
+      : parser(parser), result(result), builder(parser.getBuilder()) {}
+
+  ParseResult parse() {
+    return failure(parseTensors() || parseScale() || parseScales() ||
+                   parseCounts() || parseAttributes() || parseTypes() ||
+                   resolveOperands() || parseRegions());
+  }
+
+private:
+  using Operand = OpAsmParser::UnresolvedOperand;
+  /// Operands whose types are written beside them, and where.
+  struct Typed {
+    SmallVector<Operand> operands;
+    SmallVector<Type> types;
+    SMLoc loc;
+
+    int32_t size() const { return operands.size(); }
+  };
+
+  ParseResult parseTyped(StringRef name, Typed &typed) {
+    return parseTypedOperands(parser, name, typed.operands, typed.types,
+                              typed.loc);
+  }
+  /// An operand behind a word, if the word is there.
+  ParseResult parseOptional(StringRef word, SmallVector<Operand, 1> &operand) {
+    if (failed(parser.parseOptionalKeyword(word)))
+      return success();
+    return parser.parseOperand(operand.emplace_back());
+  }
+  bool parseWord(StringRef word) {
+    return succeeded(parser.parseOptionalKeyword(word));
+  }
+
+  ParseResult parseTensors();
+  ParseResult parseScale();
+  ParseResult parseScales();
+  ParseResult parseCounts();
+  ParseResult parseAttributes();
+  ParseResult parseTypes();
+  ParseResult resolveOperands();
+  ParseResult parseRegions();
+
+  OpAsmParser &parser;
+  OperationState &result;
+  Builder &builder;
+  SmallVector<Operand, 3> tensors;
+  Typed qv, aux, scales, sinks, previous;
+  SmallVector<Operand, 1> scale, maxQ, splits;
+  bool hasPlain = false, hasMaxLogits = false;
+  FunctionType type;
+  SMLoc typeLoc;
+};
+} // namespace
+
+ParseResult ForwardParser::parseTensors() {
+  tensors.resize(3);
+  if (parser.parseOperand(tensors[0]) || parser.parseComma() ||
+      parser.parseOperand(tensors[1]) || parser.parseComma() ||
+      parser.parseOperand(tensors[2]) || parseTyped("qv", qv))
     return failure();
   if (qv.size() > 1)
-    return parser.emitError(qvLoc) << "expects one 'qv', got " << qv.size();
-  if (parseTypedOperands(parser, "aux", aux, auxTypes, auxLoc))
+    return parser.emitError(qv.loc) << "expects one 'qv', got " << qv.size();
+  return parseTyped("aux", aux);
+}
+
+/// A value of f32, or a number.
+ParseResult ForwardParser::parseScale() {
+  if (!parseWord("scale"))
+    return success();
+  Operand operand;
+  OptionalParseResult value = parser.parseOptionalOperand(operand);
+  if (value.has_value()) {
+    scale.push_back(operand);
+    return *value;
+  }
+  FloatAttr literal;
+  return parser.parseAttribute(literal, builder.getF32Type(),
+                               ForwardOp::getLiteralScaleAttrName(result.name),
+                               result.attributes);
+}
+
+/// Scales of 8-bit elements, and for how many rows each is.
+ParseResult ForwardParser::parseScales() {
+  scales.loc = parser.getCurrentLocation();
+  if (!parseWord("scales"))
+    return success();
+  if (parser.parseLParen() || parser.parseOperandList(scales.operands) ||
+      parser.parseColonTypeList(scales.types) || parser.parseRParen())
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("scale"))) {
-    OptionalParseResult value = parser.parseOptionalOperand(scale);
-    hasScale = value.has_value();
-    FloatAttr literal;
-    if (hasScale
-            ? failed(*value)
-            : failed(parser.parseAttribute(literal, builder.getF32Type(),
-                                           getLiteralScaleAttrName(result.name),
-                                           result.attributes)))
-      return failure();
-  }
-  SMLoc scalesLoc = parser.getCurrentLocation();
-  if (succeeded(parser.parseOptionalKeyword("scales"))) {
-    if (parser.parseLParen() || parser.parseOperandList(scales) ||
-        parser.parseColonTypeList(scaleTypes) || parser.parseRParen())
-      return failure();
-    SmallVector<int64_t> rows;
-    if (succeeded(parser.parseOptionalKeyword("rows"))) {
-      if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&]() {
-            return parser.parseInteger(rows.emplace_back());
-          }))
-        return failure();
-      result.addAttribute(getRowsAttrName(result.name),
-                          builder.getDenseI64ArrayAttr(rows));
-    }
-  }
-  if (succeeded(parser.parseOptionalKeyword("max_q"))) {
-    hasMaxQ = true;
-    if (parser.parseOperand(maxQ))
-      return failure();
-  }
-  OpAsmParser::UnresolvedOperand splits, sinks;
-  bool hasSplits = false;
-  if (succeeded(parser.parseOptionalKeyword("splits"))) {
-    hasSplits = true;
-    if (parser.parseOperand(splits))
-      return failure();
-  }
-  Type sinksType;
-  if (succeeded(parser.parseOptionalKeyword("sinks")) &&
-      (parser.parseLParen() || parser.parseOperand(sinks) ||
-       parser.parseColonType(sinksType) || parser.parseRParen()))
+  if (!parseWord("rows"))
+    return success();
+  SmallVector<int64_t> rows;
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&]() {
+        return parser.parseInteger(rows.emplace_back());
+      }))
     return failure();
-  SmallVector<OpAsmParser::UnresolvedOperand, 2> previous;
-  SmallVector<Type, 2> previousTypes;
-  SMLoc previousLoc;
-  if (parseTypedOperands(parser, "previous", previous, previousTypes,
-                         previousLoc))
+  result.addAttribute(ForwardOp::getRowsAttrName(result.name),
+                      builder.getDenseI64ArrayAttr(rows));
+  return success();
+}
+
+/// How much there is of queries and parts, and what sums begin with.
+ParseResult ForwardParser::parseCounts() {
+  if (parseOptional("max_q", maxQ) || parseOptional("splits", splits))
     return failure();
-  if (!previous.empty() && previous.size() != 2)
-    return parser.emitError(previousLoc)
+  sinks.loc = parser.getCurrentLocation();
+  if (parseWord("sinks") &&
+      (parser.parseLParen() ||
+       parser.parseOperand(sinks.operands.emplace_back()) ||
+       parser.parseColonType(sinks.types.emplace_back()) ||
+       parser.parseRParen()))
+    return failure();
+  if (parseTyped("previous", previous))
+    return failure();
+  if (previous.size() && previous.size() != 2)
+    return parser.emitError(previous.loc)
            << "expects o and lse in 'previous', got " << previous.size()
            << " operands";
-  if (succeeded(parser.parseOptionalKeyword("q_terms"))) {
+  return success();
+}
+
+ParseResult ForwardParser::parseAttributes() {
+  if (parseWord("q_terms")) {
     int64_t terms;
     if (parser.parseInteger(terms))
       return failure();
-    result.addAttribute(getQTermsAttrName(result.name),
+    result.addAttribute(ForwardOp::getQTermsAttrName(result.name),
                         builder.getI64IntegerAttr(terms));
   }
-  if (parseGroup(parser, result, getGroupAttrName(result.name)) ||
-      parseLayout(parser, result, getLayoutAttrName(result.name)))
+  if (parseGroup(parser, result, ForwardOp::getGroupAttrName(result.name)) ||
+      parseLayout(parser, result, ForwardOp::getLayoutAttrName(result.name)))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("transposed_v")))
-    result.addAttribute(getTransposedVAttrName(result.name),
+  if (parseWord("transposed_v"))
+    result.addAttribute(ForwardOp::getTransposedVAttrName(result.name),
                         builder.getUnitAttr());
-  bool hasPlain = succeeded(parser.parseOptionalKeyword("plain"));
-  bool hasMaxLogits = succeeded(parser.parseOptionalKeyword("max_logits"));
+  hasPlain = parseWord("plain");
+  hasMaxLogits = parseWord("max_logits");
   ArrayAttr mods;
-  if (succeeded(parser.parseOptionalKeyword("mods")) &&
-      parser.parseAttribute(mods, getModsAttrName(result.name),
+  if (parseWord("mods") &&
+      parser.parseAttribute(mods, ForwardOp::getModsAttrName(result.name),
                             result.attributes))
     return failure();
-  if (parseKeptScale(parser, result, getKeptScaleAttrName(result.name)))
+  return failure(parseKeptScale(parser, result,
+                                ForwardOp::getKeptScaleAttrName(result.name)) ||
+                 parser.parseOptionalAttrDict(result.attributes));
+}
+
+/// Types of q, k, v and of the results: o, plain and the largest scores where
+/// they are asked for; and lse, without which plain is not.
+ParseResult ForwardParser::parseTypes() {
+  if (parser.parseColon() || parser.getCurrentLocation(&typeLoc) ||
+      parser.parseType(type))
     return failure();
-  FunctionType type;
-  SMLoc typeLoc;
-  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
-      parser.getCurrentLocation(&typeLoc) || parser.parseType(type))
-    return failure();
-  // o, plain and the largest scores where they are asked for; and lse, without
-  // which plain is not.
   unsigned least = 1 + (hasPlain ? 2 : 0) + (hasMaxLogits ? 1 : 0),
            most = least + (hasPlain ? 0 : 1), results = type.getNumResults();
   if (type.getNumInputs() != 3 || results < least || results > most)
@@ -177,55 +241,61 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
            << (least == most ? "" : " or " + std::to_string(most))
            << " result types, got " << type.getNumInputs() << " and "
            << results;
-  if (parser.resolveOperands({q, k, v}, type.getInputs(), typeLoc,
-                             result.operands) ||
-      parser.resolveOperands(qv, qvTypes, qvLoc, result.operands) ||
-      parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
-      (hasScale &&
-       parser.resolveOperand(scale, builder.getF32Type(), result.operands)) ||
-      parser.resolveOperands(scales, scaleTypes, scalesLoc, result.operands) ||
-      (hasMaxQ &&
-       parser.resolveOperand(maxQ, builder.getIndexType(), result.operands)) ||
-      (hasSplits && parser.resolveOperand(splits, builder.getIndexType(),
-                                          result.operands)) ||
-      (sinksType && parser.resolveOperand(sinks, sinksType, result.operands)) ||
-      parser.resolveOperands(previous, previousTypes, previousLoc,
-                             result.operands))
-    return failure();
   result.addTypes(type.getResults());
+  bool hasLse = hasPlain || results == most;
   result.addAttribute(
-      getOperandSegmentSizesAttrName(result.name),
+      ForwardOp::getResultSegmentSizeAttr(),
       builder.getDenseI32ArrayAttr(
-          {1, 1, 1, static_cast<int32_t>(qv.size()),
-           static_cast<int32_t>(aux.size()), hasScale ? 1 : 0,
-           static_cast<int32_t>(scales.size()), hasMaxQ ? 1 : 0,
-           hasSplits ? 1 : 0, sinksType ? 1 : 0, previous.empty() ? 0 : 1,
-           previous.empty() ? 0 : 1}));
+          {1, hasLse ? 1 : 0, hasPlain ? 1 : 0, hasMaxLogits ? 1 : 0}));
+  return success();
+}
+
+ParseResult ForwardParser::resolveOperands() {
+  auto resolve = [&](const Typed &typed) -> ParseResult {
+    return parser.resolveOperands(typed.operands, typed.types, typed.loc,
+                                  result.operands);
+  };
+  auto resolveAs = [&](ArrayRef<Operand> operands, Type type) -> ParseResult {
+    return parser.resolveOperands(operands, type, result.operands);
+  };
+  Type index = builder.getIndexType();
+  if (parser.resolveOperands(tensors, type.getInputs(), typeLoc,
+                             result.operands) ||
+      resolve(qv) || resolve(aux) || resolveAs(scale, builder.getF32Type()) ||
+      resolve(scales) || resolveAs(maxQ, index) || resolveAs(splits, index) ||
+      resolve(sinks) || resolve(previous))
+    return failure();
+  auto count = [](const auto &operands) {
+    return static_cast<int32_t>(operands.size());
+  };
+  int32_t ofPrevious = previous.size() / 2;
   result.addAttribute(
-      getResultSegmentSizeAttr(),
-      builder.getDenseI32ArrayAttr({1, hasPlain || results == most ? 1 : 0,
-                                    hasPlain ? 1 : 0, hasMaxLogits ? 1 : 0}));
+      ForwardOp::getOperandSegmentSizesAttrName(result.name),
+      builder.getDenseI32ArrayAttr(
+          {1, 1, 1, qv.size(), aux.size(), count(scale), scales.size(),
+           count(maxQ), count(splits), sinks.size(), ofPrevious, ofPrevious}));
+  return success();
+}
+
+ParseResult ForwardParser::parseRegions() {
   Region *score = result.addRegion(), *keep = result.addRegion();
   Region *lengths = result.addRegion(), *placeQ = result.addRegion(),
          *placeK = result.addRegion(), *blocks = result.addRegion(),
          *kept = result.addRegion(), *epilogue = result.addRegion();
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
-  if (succeeded(parser.parseOptionalKeyword("score_mod")) &&
-      parseRegion(parser, *score, {f32, index, index, index, index},
-                  "score_mod"))
+  SmallVector<Type> place(4, index), ofNumber = {f32};
+  ofNumber.append(place);
+  if (parseOptionalRegion(parser, *score, ofNumber, "score_mod") ||
+      parseOptionalRegion(parser, *keep, place, "mask_mod") ||
+      parseOptionalRegion(parser, *kept, place, "keep_mod") ||
+      parseOptionalRegion(parser, *epilogue, ofNumber, "epilogue") ||
+      parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("mask_mod")) &&
-      parseRegion(parser, *keep, {index, index, index, index}, "mask_mod"))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("keep_mod")) &&
-      parseRegion(parser, *kept, {index, index, index, index}, "keep_mod"))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("epilogue")) &&
-      parseRegion(parser, *epilogue, {f32, index, index, index, index},
-                  "epilogue"))
-    return failure();
-  if (parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
-    return failure();
-  return parseBlocks(parser, result, getBlockSizesAttrName(result.name),
-                     *blocks, /*blocksByKey=*/nullptr);
+  return parseBlocks(parser, result,
+                     ForwardOp::getBlockSizesAttrName(result.name), *blocks,
+                     /*blocksByKey=*/nullptr);
+}
+
+ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
+  return ForwardParser(parser, result).parse();
 }

@@ -68,6 +68,15 @@ ParseResult fa3::attention::parseRegion(OpAsmParser &parser, Region &region,
   return parser.parseRegion(region, arguments);
 }
 
+ParseResult fa3::attention::parseOptionalRegion(OpAsmParser &parser,
+                                                Region &region,
+                                                ArrayRef<Type> types,
+                                                StringRef keyword) {
+  if (failed(parser.parseOptionalKeyword(keyword)))
+    return success();
+  return parseRegion(parser, region, types, keyword);
+}
+
 ParseResult fa3::attention::parseTypedOperands(
     OpAsmParser &parser, StringRef keyword,
     SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,

@@ -24,6 +24,12 @@ mlir::ParseResult parseRegion(mlir::OpAsmParser &parser, mlir::Region &region,
                               llvm::ArrayRef<mlir::Type> types,
                               llvm::StringRef keyword);
 
+/// Parses a keyword and the region behind it, if they are there.
+mlir::ParseResult parseOptionalRegion(mlir::OpAsmParser &parser,
+                                      mlir::Region &region,
+                                      llvm::ArrayRef<mlir::Type> types,
+                                      llvm::StringRef keyword);
+
 /// Parses `keyword(%a, %b : types)`, if it is there; `loc` is where it would
 /// be.
 mlir::ParseResult parseTypedOperands(

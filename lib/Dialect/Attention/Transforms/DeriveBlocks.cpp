@@ -37,6 +37,8 @@ private:
   /// Makes lists in front of attention.
   void deriveHere(ForwardOp forward);
   LogicalResult deriveApart(ForwardOp forward);
+  /// A function that makes the lists of attention, from what its mask reads.
+  func::FuncOp createListFunction(ForwardOp forward, StringRef name);
   void takeLists(ForwardOp forward, ValueRange lists);
   ListBlocksOp createList(OpBuilder &builder, ForwardOp forward,
                           ValueRange numbers, IRMapping &mapping);
@@ -229,20 +231,9 @@ static Value copyScalar(Value value, func::FuncOp from, func::FuncOp to,
   return mapping.lookup(value);
 }
 
-LogicalResult DeriveBlocks::deriveApart(ForwardOp forward) {
+func::FuncOp DeriveBlocks::createListFunction(ForwardOp forward,
+                                              StringRef name) {
   auto function = cast<func::FuncOp>(forward->getParentOp());
-  Operation *scope = function->getParentOp();
-  if (collectReferences(scope).contains(function.getSymNameAttr()))
-    return function.emitError("expects a function that nothing else refers to "
-                              "with block-lists=apart: its type changes");
-  std::string name = (function.getName() + "_blocks").str();
-  if (Operation *other = SymbolTable::lookupSymbolIn(scope, name)) {
-    InFlightDiagnostic diagnostic = function.emitError("needs the name '")
-                                    << name << "' with block-lists=apart";
-    diagnostic.attachNote(other->getLoc()) << "this has it";
-    return diagnostic;
-  }
-  // The function of the lists.
   ImplicitLocOpBuilder b(forward.getLoc(), function);
   b.setInsertionPointAfter(function);
   auto lists = func::FuncOp::create(
@@ -286,10 +277,29 @@ LogicalResult DeriveBlocks::deriveApart(ForwardOp forward) {
   func::ReturnOp::create(b, list->getResults());
   for (auto [number, base] : llvm::enumerate(kListNames))
     lists.setResultAttr(number, kArgumentNameAttr, b.getStringAttr(base));
+  return lists;
+}
+
+LogicalResult DeriveBlocks::deriveApart(ForwardOp forward) {
+  auto function = cast<func::FuncOp>(forward->getParentOp());
+  Operation *scope = function->getParentOp();
+  if (collectReferences(scope).contains(function.getSymNameAttr()))
+    return function.emitError("expects a function that nothing else refers to "
+                              "with block-lists=apart: its type changes");
+  std::string name = (function.getName() + "_blocks").str();
+  if (Operation *other = SymbolTable::lookupSymbolIn(scope, name)) {
+    InFlightDiagnostic diagnostic = function.emitError("needs the name '")
+                                    << name << "' with block-lists=apart";
+    diagnostic.attachNote(other->getLoc()) << "this has it";
+    return diagnostic;
+  }
+  func::FuncOp lists = createListFunction(forward, name);
 
   // Attention takes them.
+  Builder b(function.getContext());
   SmallVector<Value> taken;
-  for (auto [base, type] : llvm::zip(kListNames, list->getResultTypes())) {
+  for (auto [base, type] :
+       llvm::zip(kListNames, lists.getFunctionType().getResults())) {
     auto attributes = b.getDictionaryAttr(
         b.getNamedAttr(kArgumentNameAttr,
                        b.getStringAttr(chooseArgumentName(function, base))));

@@ -39,6 +39,11 @@ public:
   void build(StringRef name);
 
 private:
+  /// The function of gradients, without a body: arguments of the source, o and
+  /// lse as given, their gradients; results for `wanted`.
+  func::FuncOp createFunction(StringRef name, ArrayRef<Value> wanted);
+  /// Copies all but attention and what is computed from it.
+  IRMapping cloneRest(Block *block);
   LogicalResult verifyForward();
   /// The number of a result of the function; none if it is not returned.
   std::optional<unsigned> findResult(Value value);
@@ -242,8 +247,8 @@ DictionaryAttr Differentiation::makeGradientName(Value value) {
   return name.empty() ? builder.getDictionaryAttr({}) : makeName("d" + name);
 }
 
-void Differentiation::build(StringRef name) {
-  Location loc = forward.getLoc();
+func::FuncOp Differentiation::createFunction(StringRef name,
+                                             ArrayRef<Value> wanted) {
   Value edited = forward.getO(), lse = forward.getLse();
   Value o = forward.getPlain() ? Value(forward.getPlain()) : edited;
   SmallVector<Value> given = {o, lse};
@@ -264,10 +269,6 @@ void Differentiation::build(StringRef name) {
     types.push_back(value.getType());
     attributes.push_back(makeGradientName(value));
   }
-  SmallVector<Value> wanted = {forward.getQ(), forward.getK(), forward.getV()};
-  for (int64_t number : gradAux)
-    wanted.push_back(forward.getAux()[number]);
-  SmallVector<Type> results(ValueRange(wanted).getTypes());
   // One operand in several roles has a gradient for each, without a name.
   auto resultNames = llvm::map_to_vector(wanted, [&](Value value) {
     return llvm::count(wanted, value) > 1 ? builder.getDictionaryAttr({})
@@ -275,13 +276,16 @@ void Differentiation::build(StringRef name) {
   });
 
   builder.setInsertionPointAfter(source);
-  auto function = func::FuncOp::create(builder, source.getLoc(), name,
-                                       builder.getFunctionType(types, results));
+  auto function = func::FuncOp::create(
+      builder, source.getLoc(), name,
+      builder.getFunctionType(types, ValueRange(wanted).getTypes()));
   function.setVisibility(source.getVisibility());
   function.setAllArgAttrs(attributes);
   function.setAllResultAttrs(resultNames);
-  Block *block = function.addEntryBlock();
-  builder.setInsertionPointToStart(block);
+  return function;
+}
+
+IRMapping Differentiation::cloneRest(Block *block) {
   IRMapping mapping;
   unsigned count = source.getNumArguments();
   mapping.map(source.getArguments(), block->getArguments().take_front(count));
@@ -290,13 +294,25 @@ void Differentiation::build(StringRef name) {
           return operand.getDefiningOp() == forward;
         }))
       builder.clone(op, mapping);
+  return mapping;
+}
+
+void Differentiation::build(StringRef name) {
+  Location loc = forward.getLoc();
+  SmallVector<Value> wanted = {forward.getQ(), forward.getK(), forward.getV()};
+  for (int64_t number : gradAux)
+    wanted.push_back(forward.getAux()[number]);
+  Block *block = createFunction(name, wanted).addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  IRMapping mapping = cloneRest(block);
+  SmallVector<Type> results(ValueRange(wanted).getTypes());
 
   auto lookup = [&](Value value) { return mapping.lookup(value); };
   Value scale = forward.getScale() ? lookup(forward.getScale()) : Value();
   if (FloatAttr literal = forward.getLiteralScaleAttr())
     scale = arith::ConstantOp::create(builder, loc, literal);
   auto aux = llvm::map_to_vector(forward.getAux(), lookup);
-  auto last = block->getArguments().drop_front(count);
+  auto last = block->getArguments().drop_front(source.getNumArguments());
   auto backward = BackwardOp::create(
       builder, loc, results[0], results[1], results[2],
       ArrayRef(results).drop_front(3), lookup(forward.getQ()),

@@ -77,6 +77,110 @@ static void branchOn(ArrayRef<AffineForm> conditions, scf::ForOp loop) {
   loop->moveBefore(yield);
 }
 
+namespace {
+/// A loop of which copies run over ranges of its iterations.
+class Pieces {
+public:
+  Pieces(scf::ForOp loop, ArrayRef<arith::SelectOp> selects)
+      : loop(loop), selects(selects), builder(loop), loc(loop.getLoc()),
+        carried(loop.getInitArgs()) {}
+
+  /// Iterations in front of `begin`, if there are any, from there to `end`, and
+  /// behind, one after the other.
+  void copyApart(Value begin, Value end, bool hasFront, bool hasBehind) {
+    if (hasFront)
+      copy(loop.getLowerBound(), begin, others);
+    copy(begin, end, certain);
+    if (hasBehind)
+      copy(end, loop.getUpperBound(), others);
+  }
+  /// The same in a loop of two rounds, so that what is in front and what is
+  /// behind are one piece of code: first what is in front and the certain ones,
+  /// then what is behind and none.
+  void copyTogether(Value begin, Value end);
+  /// The selects of the certain iterations take their first value; the loop
+  /// goes.
+  void finish() {
+    assumeTrue(certain);
+    loop.replaceAllUsesWith(carried);
+    loop.erase();
+  }
+
+private:
+  void copy(Value from, Value to, SmallVectorImpl<arith::SelectOp> &copies) {
+    scf::ForOp copy =
+        copyRange(builder, loop, from, to, carried, selects, copies);
+    carried.assign(copy.getResults().begin(), copy.getResults().end());
+  }
+
+  scf::ForOp loop;
+  ArrayRef<arith::SelectOp> selects;
+  OpBuilder builder;
+  Location loc;
+  SmallVector<Value> carried;
+  SmallVector<arith::SelectOp> others, certain;
+};
+} // namespace
+
+void Pieces::copyTogether(Value begin, Value end) {
+  auto index = [&](int64_t n) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, n);
+  };
+  Value zero = index(0), one = index(1), two = index(2);
+  auto rounds = scf::ForOp::create(builder, loc, zero, two, one, carried);
+  builder.setInsertionPointToStart(rounds.getBody());
+  carried.assign(rounds.getRegionIterArgs().begin(),
+                 rounds.getRegionIterArgs().end());
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        rounds.getInductionVar(), zero);
+  auto pick = [&](Value first, Value second) -> Value {
+    return arith::SelectOp::create(builder, loc, isFirst, first, second);
+  };
+  Value from = pick(loop.getLowerBound(), end);
+  Value to = pick(begin, loop.getUpperBound());
+  copy(from, to, others);
+  copy(begin, pick(end, begin), certain);
+  scf::YieldOp::create(builder, loc, carried);
+  carried.assign(rounds.getResults().begin(), rounds.getResults().end());
+}
+
+/// Splits a loop by a mask that holds in `always`, if it is to be split by it.
+static bool splitBy(const Interval &always,
+                    SmallVectorImpl<arith::SelectOp> &selects, scf::ForOp loop,
+                    options::Edges edges) {
+  AffineForm lower = getAffineForm(loop.getLowerBound());
+  AffineForm upper = getAffineForm(loop.getUpperBound());
+  if (always.provesEmpty() || always.lower.provesAtLeast(upper) ||
+      always.upper.provesAtMost(lower))
+    return false;
+  bool fromStart = always.lower.provesAtMost(lower);
+  bool toEnd = always.upper.provesAtLeast(upper);
+  bool isAlways = fromStart && toEnd && always.conditions.empty();
+  if (edges == options::Edges::None && !isAlways)
+    return false;
+  if (!always.conditions.empty())
+    branchOn(always.conditions, loop);
+  if (fromStart && toEnd) {
+    assumeTrue(selects);
+    return true;
+  }
+  Location loc = loop.getLoc();
+  OpBuilder builder(loop);
+  Value begin = loop.getLowerBound(), end = loop.getUpperBound();
+  if (!fromStart)
+    begin = always.lower.materialize(builder, loc, loop.getLowerBound(),
+                                     loop.getUpperBound());
+  if (!toEnd)
+    end = always.upper.materialize(builder, loc, begin, loop.getUpperBound());
+  Pieces pieces(loop, selects);
+  if (fromStart || toEnd || edges == options::Edges::Apart)
+    pieces.copyApart(begin, end, !fromStart, !toEnd);
+  else
+    pieces.copyTogether(begin, end);
+  pieces.finish();
+  return true;
+}
+
 /// Splits a loop by the mask of the first select that allows it.
 static bool split(scf::ForOp loop, options::Edges edges) {
   if (!isOne(loop.getStep()))
@@ -87,76 +191,11 @@ static bool split(scf::ForOp loop, options::Edges edges) {
       selectsOf[select.getCondition()].push_back(select);
   if (!selectsOf.empty())
     hoistScalars(loop);
-  AffineForm lower = getAffineForm(loop.getLowerBound());
-  AffineForm upper = getAffineForm(loop.getUpperBound());
   for (auto &[mask, selects] : selectsOf) {
     LoopScalars scalars(loop.getInductionVar());
     Interval always = classifyPredicate(mask, scalars).always;
-    if (always.provesEmpty() || always.lower.provesAtLeast(upper) ||
-        always.upper.provesAtMost(lower))
-      continue;
-    bool fromStart = always.lower.provesAtMost(lower);
-    bool toEnd = always.upper.provesAtLeast(upper);
-    bool isAlways = fromStart && toEnd && always.conditions.empty();
-    if (edges == options::Edges::None && !isAlways)
-      continue;
-    if (!always.conditions.empty())
-      branchOn(always.conditions, loop);
-    if (fromStart && toEnd) {
-      assumeTrue(selects);
+    if (splitBy(always, selects, loop, edges))
       return true;
-    }
-    Location loc = loop.getLoc();
-    OpBuilder builder(loop);
-    Value begin = loop.getLowerBound(), end = loop.getUpperBound();
-    if (!fromStart)
-      begin = always.lower.materialize(builder, loc, loop.getLowerBound(),
-                                       loop.getUpperBound());
-    if (!toEnd)
-      end = always.upper.materialize(builder, loc, begin, loop.getUpperBound());
-    SmallVector<Value> carried(loop.getInitArgs());
-    SmallVector<arith::SelectOp> ignored, certain;
-    auto piece = [&](Value from, Value to,
-                     SmallVectorImpl<arith::SelectOp> &copies) {
-      scf::ForOp copy =
-          copyRange(builder, loop, from, to, carried, selects, copies);
-      carried.assign(copy.getResults().begin(), copy.getResults().end());
-    };
-    if (fromStart || toEnd || edges == options::Edges::Apart) {
-      if (!fromStart)
-        piece(loop.getLowerBound(), begin, ignored);
-      piece(begin, end, certain);
-      if (!toEnd)
-        piece(end, loop.getUpperBound(), ignored);
-    } else {
-      // First what is in front and the certain ones, then what is behind and
-      // none.
-      auto index = [&](int64_t n) -> Value {
-        return arith::ConstantIndexOp::create(builder, loc, n);
-      };
-      Value zero = index(0);
-      auto rounds =
-          scf::ForOp::create(builder, loc, zero, index(2), index(1), carried);
-      builder.setInsertionPointToStart(rounds.getBody());
-      carried.assign(rounds.getRegionIterArgs().begin(),
-                     rounds.getRegionIterArgs().end());
-      Value isFirst =
-          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                rounds.getInductionVar(), zero);
-      auto pick = [&](Value first, Value second) -> Value {
-        return arith::SelectOp::create(builder, loc, isFirst, first, second);
-      };
-      Value from = pick(loop.getLowerBound(), end);
-      Value to = pick(begin, loop.getUpperBound());
-      piece(from, to, ignored);
-      piece(begin, pick(end, begin), certain);
-      scf::YieldOp::create(builder, loc, carried);
-      carried.assign(rounds.getResults().begin(), rounds.getResults().end());
-    }
-    assumeTrue(certain);
-    loop.replaceAllUsesWith(carried);
-    loop.erase();
-    return true;
   }
   return false;
 }
