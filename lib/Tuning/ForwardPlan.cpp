@@ -73,9 +73,17 @@ bool Planner::addsSteps() const {
 }
 
 TileChoice Planner::choose(const RegionDemand &demand) const {
-  if (!facts.is8Bit)
-    return fa3::chooseTile(facts.d, facts.dv, demand, facts.rows,
-                           options.blockN);
+  if (!facts.is8Bit) {
+    TileChoice tile =
+        fa3::chooseTile(facts.d, facts.dv, demand, facts.rows, options.blockN);
+    // Rows of parts are taken to be few. How many there are stays in registers
+    // beside a mask with lengths, which heads of 128 have no room for.
+    constexpr int64_t kWideColumns = 256, kWidest = 160;
+    if (!facts.knowsQueries && facts.rows && facts.hasLengths &&
+        demand.keyUses > 0 && facts.d + facts.dv >= kWideColumns)
+      tile.blockN = std::min(tile.blockN, kWidest);
+    return tile;
+  }
   auto [ofQueries, ofKeys, ofValues] = facts.scaleRows;
   Float8Needs needs = {{ofQueries, std::gcd(ofKeys, ofValues)},
                        addsSteps(),
