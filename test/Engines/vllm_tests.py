@@ -33,7 +33,7 @@ UNUSED = (
     "openai_harmony", "fastapi", "starlette", "xgrammar", "mistral_common", "mcp", "anthropic",
     "gguf", "compressed_tensors", "depyf", "llguidance", "outlines_core", "lark", "blake3",
     "pybase64", "zmq", "setproctitle", "watchfiles", "ijson", "partial_json_parser",
-    "opentelemetry", "jsonschema", "lmformatenforcer", "orjson", "uvicorn",
+    "jsonschema", "lmformatenforcer", "orjson", "uvicorn",
     "prometheus_fastapi_instrumentator", "model_hosting_container_standards",
 )  # fmt: skip
 _LLAMA = {
@@ -94,6 +94,18 @@ def supports_nothing():
             setattr(torch.ops._C, name, lambda *args: False)
 
 
+def prepare():
+    """fa3 in vLLM, which runs without its extensions."""
+    from vllm.model_executor.models import registry
+
+    from fa3.engines import plugins
+
+    supports_nothing()
+    # A process of its own would have no stand-ins.
+    registry._run_in_subprocess = lambda call: call()
+    plugins.register_vllm()
+
+
 class Plugin:
     """Puts fa3 in the place of backends when the tests are imported; of n parts of the
     tests one is kept."""
@@ -141,18 +153,11 @@ def main():
 
     os.environ["HF_HUB_OFFLINE"] = "1"
     stand_ins.install(UNUSED)
-    supports_nothing()
     try:
         import fa3  # noqa: F401
     except ImportError:
         sys.path.insert(0, str(ROOT / "python"))
-    from vllm.model_executor.models import registry
-
-    from fa3.engines import plugins
-
-    # A process of its own would have no stand-ins.
-    registry._run_in_subprocess = lambda call: call()
-    plugins.register_vllm()
+    prepare()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         test = copy_tests(given.checkout, folder)
