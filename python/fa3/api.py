@@ -12,7 +12,8 @@ import sys
 from typing import Any, Callable
 
 from .build.driver import Kernel, compile
-from .calls.request import Request, call_key, plans, run_traced
+from .calls.launch import plans
+from .calls.request import Request, call_key, run_traced
 from .errors import ArgumentError, UnsupportedError
 from .kernels import blocks
 from .kernels.checks import (

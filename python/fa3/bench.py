@@ -256,7 +256,8 @@ def alone(q: Any, k: Any, v: Any, causal: bool) -> Callable[[], None]:
     interface: the same arguments and stream, o where it is, no checks."""
     import torch
 
-    from .calls.request import call_key, plans
+    from .calls.launch import plans
+    from .calls.request import call_key
 
     call = plans[call_key(q, k, v, causal, None, 0.0, None, False, "bhsd")]
     o = torch.empty_like(q)

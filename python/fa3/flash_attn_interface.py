@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from . import api, serving
 from .calls import max_logit
-from .calls.launch import keep
+from .calls.launch import keep, plans
 from .errors import ArgumentError, UnsupportedError
 from .kernels import invariance
 from .serving import append, cache_rows, merging, packed
@@ -109,7 +109,7 @@ def flash_attn_varlen_func(
             num_splits, pack_gqa, return_attn_probs, max_seqlen_q, max_seqlen_k,
             invariance.part_keys(None),
         )  # fmt: skip
-        again = serving.ready.get(key)
+        again = plans.get(key)
         if again is not None:
             return again.again(given, softmax_scale)
     if qv is not None and is_operand(q, qv, k, v):
@@ -191,7 +191,7 @@ def flash_attn_with_kvcache(
             num_splits, pack_gqa, return_softmax_lse, rotary_interleaved, max_seqlen_q,
             invariance.part_keys(None),
         )  # fmt: skip
-        again = serving.ready.get(key)
+        again = plans.get(key)
         if again is not None:
             return again.again(given, softmax_scale)
     _refuse_gradients(
@@ -308,7 +308,7 @@ def _learn(key: Any, given: tuple[Any, ...], named: dict[str, Any], **more: Any)
         chunk=named["chunk"], return_lse=named["return_lse"], **more,
     )  # fmt: skip
     if again is not None:
-        keep(serving.ready, key, lambda: again)
+        keep(key, lambda: again)
 
 
 def _joined(q: Any, qv: Any, k: Any, v: Any) -> tuple[Any, Any]:

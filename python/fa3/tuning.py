@@ -12,9 +12,9 @@ from typing import Any, Callable, Mapping, Sequence
 
 from . import api, bench
 from .build.driver import Kernel, _choose, get_driver
-from .calls import request
+from .calls.launch import plans
 from .calls.call import Call, device_guard
-from .calls.request import Request
+from .calls.request import Request, run_traced
 from .errors import ArgumentError, CompileError, Fa3Error, TraceError, UnsupportedError
 from .kernels import compiled as kernels
 from .kernels.spec import Spec
@@ -141,8 +141,8 @@ def _asked(spec: Spec) -> tuple[str, Any]:
 def _drop(spec: Spec) -> None:
     """Later calls of this process ask anew."""
     kernels.wait()
-    kernels.kernels.pop(spec, None)
-    request.plans.clear()
+    kernels.kernels.pop((spec, ()), None)
+    plans.clear()
 
 
 class _Search:
@@ -252,7 +252,7 @@ def attention(options: Any, q: Any, k: Any, v: Any, **named: Any) -> Any:
             f"kernel_options: {names}, with gradients; fa3.autotune(.., return_lse=True) "
             "chooses for all calls"
         )
-    return request.run_traced(
+    return run_traced(
         q, k, v, False, None, 0.0, named["scale"], traced, None, named["return_lse"],
         "bhsd", None, options,
     )  # fmt: skip

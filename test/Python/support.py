@@ -152,12 +152,26 @@ def fake_driver():
     return fake
 
 
+def plans(kind):
+    """Those whose keys begin so."""
+    from fa3.calls import launch
+
+    return {key: one for key, one in launch.plans.items() if key[0] == kind}
+
+
+def kernels():
+    """Those without options of their own."""
+    from fa3.kernels import compiled
+
+    return [one for (_, given), one in compiled.kernels.items() if not given]
+
+
 @contextlib.contextmanager
 def fake_gpu():
     """Torch tensors in host memory count as on device 0, streams are 77."""
     import torch
 
-    from fa3.calls import request
+    from fa3.calls import launch
     from fa3.kernels import compiled as kernels
     from fa3.support import tensors
 
@@ -177,10 +191,10 @@ def fake_gpu():
                     torch._C, name, lambda *_, _result=result: _result, create=True
                 )
             )
-        request.plans.clear()
+        launch.plans.clear()
         kernels.wait()
         kernels.kernels.clear()
         yield
-        request.plans.clear()
+        launch.plans.clear()
         kernels.wait()
         kernels.kernels.clear()

@@ -18,8 +18,7 @@ if support.HAS_TORCH:
     import fa3.torch as door
     from fa3 import flash_attn_interface, sdpa, serving
     from fa3.autograd import nodes
-    from fa3.calls import gradients
-    from fa3.serving import packed
+    from fa3.calls import launch
 
 HAS_KERNELS = support.HAS_TORCH and hasattr(torch.library, "get_kernel")
 
@@ -38,9 +37,7 @@ class Again(unittest.TestCase):
             support.fake_gpu(),
         ):
             stack.enter_context(one)
-        for plans in (gradients._plans, serving._plans, serving.ready, packed._plans):
-            plans.clear()
-            self.addCleanup(plans.clear)
+        self.addCleanup(launch.plans.clear)
 
     def launches(self, call):
         """What `call` gives, and its launches."""
@@ -84,11 +81,11 @@ class NodeTest(Again):
                 )
                 self.assertEqual(launched, self.BACKWARD)
                 self.assertEqual([one.shape for one in made], 3 * [self.q.shape])
-            self.assertEqual(len(gradients._plans), 1)
+            self.assertEqual(len(support.plans("backward")), 1)
             o, lse = self.call(return_lse=True)
             self.assertEqual((o.requires_grad, lse.shape), (True, (1, 4, 64)))
             torch.autograd.grad((o, lse), self.q, (self.do, torch.ones_like(lse)))
-            self.assertEqual(len(gradients._plans), 2)
+            self.assertEqual(len(support.plans("backward")), 2)
 
     def test_what_is_asked_each_time(self):
         self.call()
@@ -101,7 +98,7 @@ class NodeTest(Again):
             self.call()
         door.set_backward("deterministic")
         self.call().backward(self.do)
-        self.assertEqual([same for _, same, _ in gradients._plans], [True])
+        self.assertEqual([same for _, _, same, _ in support.plans("backward")], [True])
         # A view with the other sign in memory is no call of its own.
         _, launched = self.launches(
             lambda: fa3.attention(torch._neg_view(self.q), self.k, self.v, causal=True)
@@ -116,9 +113,9 @@ class NodeTest(Again):
         with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x.contiguous()):
             o = self.call()
         o.backward(self.do)
-        strides = {one.made[0][1][1] for one in gradients._plans.values()}
+        strides = {one.made[0][1][1] for one in support.plans("backward").values()}
         self.assertEqual(strides, {self.q.stride(), (16384, 4096, 64, 1)})
-        known = len(gradients._plans)
+        known = len(support.plans("backward"))
         wide = torch.zeros(1, 4, 64, 65, dtype=torch.bfloat16)
         for do in (
             torch.zeros((), dtype=torch.bfloat16).expand(1, 4, 64, 64), wide[..., 1:],
@@ -127,11 +124,11 @@ class NodeTest(Again):
             for _ in range(2):
                 self.call().backward(do)
         # They were copied to what the first was.
-        self.assertEqual(len(gradients._plans), known)
+        self.assertEqual(len(support.plans("backward")), known)
         # At an address that is no multiple of 16 bytes, which kernels refuse.
         memory = torch.zeros(4 * 64 * 64 + 1, dtype=torch.bfloat16)[1:]
         self.call().backward(memory.view(1, 4, 64, 64))
-        self.assertEqual(len(gradients._plans), known)
+        self.assertEqual(len(support.plans("backward")), known)
 
     def test_second_order(self):
         for create in (False, True):
@@ -173,7 +170,7 @@ class SequencesTest(Again):
             _, launched = self.launches(lambda o=o: o.backward(torch.ones_like(o)))
             known.append(launched)
         self.assertEqual(known[0], known[1])
-        self.assertEqual(len(packed._plans), 1)
+        self.assertEqual(len(support.plans("packed backward")), 1)
         with self.assertRaisesRegex(fa3.UnsupportedError, "second-order"):
             o = flash_attn_interface.flash_attn_varlen_func(*rows, starts, starts, 64, 64)
             (dq,) = torch.autograd.grad(o.float().sum(), rows[0], create_graph=True)
@@ -206,7 +203,7 @@ class SequencesTest(Again):
         q = torch.zeros(2, 1, 4, 64, dtype=torch.bfloat16)
         cache = torch.zeros(2, 64, 4, 64, dtype=torch.bfloat16)
         flash_attn_interface.flash_attn_with_kvcache(q, cache, cache)
-        (ready,) = set(serving.ready.values())
+        (ready,) = set(support.plans("serve").values())
         self.assertFalse(any(one is q or one is cache for one in ready.values))
 
 

@@ -12,6 +12,7 @@ if support.HAS_TORCH:
     import torch
     from fa3 import flash_attn_interface as door
     from fa3 import serving
+    from fa3.calls import launch
     from fa3.serving import cache_rows
 
 
@@ -205,8 +206,7 @@ class LaunchTest(unittest.TestCase):
             mock.patch.object(serving, "_sms", lambda _: 132),
             mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()),
         ):
-            serving._plans.clear()
-            serving.ready.clear()
+            launch.plans.clear()
             for _ in range(2):
                 before = fake.fakeCudaNumLaunches()
                 door.flash_attn_with_kvcache(
@@ -218,7 +218,7 @@ class LaunchTest(unittest.TestCase):
                 self.assertEqual(names, [b"attention_serving_update", b"attention_serving"])
                 params = list(fake.fakeCudaLaunch(before).contents.params)
                 self.assertIn(k.data_ptr(), params)  # v is in a tensor map
-            self.assertEqual(len(serving._plans), 1)
+            self.assertEqual(len(support.plans("serving")), 1)
             # One kernel does not write what another argument of it has.
             pool = torch.zeros(41, 16, 2, 64, dtype=torch.bfloat16)
             before = fake.fakeCudaNumLaunches()
@@ -231,8 +231,7 @@ class LaunchTest(unittest.TestCase):
                      for one in range(before, fake.fakeCudaNumLaunches())]  # fmt: skip
             self.assertEqual(names, [b"attention_serving"])
             self.assertEqual([float(one) for one in pool[24:26, 8, 0, 0]], [1, 2])
-            serving._plans.clear()
-            serving.ready.clear()
+            launch.plans.clear()
 
 
 if __name__ == "__main__":

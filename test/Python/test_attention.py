@@ -13,7 +13,7 @@ import support
 
 import fa3
 from fa3.build import compiler, driver
-from fa3.calls import call, request
+from fa3.calls import call, launch
 from fa3.kernels import compiled as kernels, spec
 
 if support.HAS_TORCH:
@@ -210,7 +210,7 @@ class LaunchTest(unittest.TestCase):
             driver.set_driver(None)
             self.addCleanup(driver.set_driver, None)
             kernels.kernels.clear()
-            request.plans.clear()
+            launch.plans.clear()
             fa3.attention(self.q, self.k, self.k, score_mod=mod)
             (kernel,) = kernels.kernels.values()
             first, tile = kernel.options.pipeline.split(" ", 1)

@@ -18,7 +18,7 @@ import support
 import fa3
 from fa3 import cli
 from fa3.build import cache, compiler, driver, elf
-from fa3.calls import request
+from fa3.calls import launch
 from fa3.cli import bundle
 from fa3.kernels import compiled as kernels
 
@@ -136,13 +136,10 @@ class ListTest(unittest.TestCase):
                 ),
             )):  # fmt: skip
                 with self.subTest(n):
-                    for known in (kernels.kernels, request.plans, gradients._kernels,
-                                  gradients._plans, serving._kernels, serving._plans,
-                                  serving.ready):  # fmt: skip
-                        known.clear()
+                    kernels.kernels.clear()
+                    launch.plans.clear()
                     self.assertIn(self.asked(call), listed)
-            for known in (gradients._kernels, serving._kernels):
-                known.clear()
+            kernels.kernels.clear()
 
 
 FIRST_CALL = """

@@ -15,9 +15,9 @@ if support.HAS_TORCH:
     import torch
 
     import fa3
-    from fa3 import serving
-    from fa3.serving import packed
     from fa3 import flash_attn_interface as door
+    from fa3 import serving
+    from fa3.calls import launch
 
 
 def turned(x, positions, cos, sin, interleaved):
@@ -354,9 +354,8 @@ class LaunchTest(unittest.TestCase):
         ):  # fmt: skip
             patch.__enter__()
             self.addCleanup(patch.__exit__, None, None, None)
-        for plans in (serving._plans, serving.ready, packed._plans):
-            plans.clear()
-            self.addCleanup(plans.clear)
+        launch.plans.clear()
+        self.addCleanup(launch.plans.clear)
 
     def test_workspace_of_every_call(self):
         """Parts that are chosen and parts that are asked for are two calls, whatever

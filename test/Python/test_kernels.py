@@ -12,7 +12,7 @@ import support
 
 import fa3
 from fa3.build import cache, driver
-from fa3.calls import request
+from fa3.calls import launch
 from fa3.kernels import compiled as kernels
 
 if support.HAS_TORCH:
@@ -33,7 +33,6 @@ class QuickKernelTest(unittest.TestCase):
             self.made.append((options.get("edges"), later))
             return real(text, traced, **options)
 
-        kernels._quick.clear()
         kernels._failed.clear()
         for patch in (
             mock.patch.object(kernels, "compile_traced", record),
@@ -52,31 +51,31 @@ class QuickKernelTest(unittest.TestCase):
         self.call(256)
         self.assertEqual(self.made, [("none", False)])
         self.call(256)
-        self.assertEqual((self.made, len(request.plans)), ([("none", False)], 0))
+        self.assertEqual((self.made, len(launch.plans)), ([("none", False)], 0))
         self.may_end.set()
         kernels.wait()
         self.assertEqual(self.made, [("none", False), ("together", True)])
         self.call(256)
-        self.assertEqual((len(self.made), len(request.plans)), (2, 1))
+        self.assertEqual((len(self.made), len(launch.plans)), (2, 1))
         # Nothing to compile: no quick one.
         kernels.kernels.clear()
-        request.plans.clear()
+        launch.plans.clear()
         self.call(256)
         self.assertEqual(self.made[2:], [("together", False)])
-        self.assertEqual(len(request.plans), 1)
+        self.assertEqual(len(launch.plans), 1)
 
     def test_others(self):
         self.call(128)
         self.call(256, causal=True)
         self.assertEqual(self.made, [("together", False), (None, False)])
-        self.assertEqual(len(request.plans), 2)
+        self.assertEqual(len(launch.plans), 2)
 
     def test_a_captured_call_waits(self):
         self.may_end.set()
         with mock.patch.object(kernels, "_is_capturing", lambda: True):
             self.call(256)
         self.assertEqual(self.made, [("together", True)])
-        self.assertEqual(len(request.plans), 1)
+        self.assertEqual(len(launch.plans), 1)
 
     @unittest.skipUnless(importlib.util.find_spec("jax"), "needs jax")
     def test_jax_asks_again(self):
@@ -95,14 +94,14 @@ class QuickKernelTest(unittest.TestCase):
         frame.operands.return_value, frame.results.return_value = views[:3], views[3:]
         frame.text.side_effect = lambda name: text if name == "program" else "None"
         frame.scratch = lambda size: contextlib.nullcontext(0)
-        door._plans.clear()
+        support.plans("jax").clear()
         door._forward(frame, False)
-        self.assertEqual((self.made, len(door._plans)), ([("none", False)], 0))
+        self.assertEqual((self.made, len(support.plans("jax"))), ([("none", False)], 0))
         self.may_end.set()
         kernels.wait()
         door._forward(frame, False)
-        self.assertEqual((len(self.made), len(door._plans)), (2, 1))
-        door._plans.clear()
+        self.assertEqual((len(self.made), len(support.plans("jax"))), (2, 1))
+        support.plans("jax").clear()
 
     def test_what_cannot_be_compiled(self):
         """The quick one stays, if there is one; an error is that of the call."""
@@ -121,12 +120,12 @@ class QuickKernelTest(unittest.TestCase):
             self.assertIn("for later calls: no registers", logs.output[0])
             self.call(256)
         self.assertEqual(self.made, [("none", False)])
-        self.assertEqual(len(request.plans), 1)
+        self.assertEqual(len(launch.plans), 1)
 
         def say(*args, **options):
             raise fa3.UnsupportedError("no")
 
-        for known in (kernels.kernels, kernels._quick, kernels._failed, request.plans):
+        for known in (kernels.kernels, kernels._failed, launch.plans):
             known.clear()
         with mock.patch.object(kernels, "compile_traced", say):
             with self.assertLogs("fa3", "WARNING"):

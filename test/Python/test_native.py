@@ -22,7 +22,8 @@ if support.HAS_TORCH:
     import torch
 
     from fa3 import flash_attn_interface, serving
-    from fa3.calls import gradients
+    from fa3.calls import gradients, launch
+    from fa3.calls.call import Call
     from fa3.serving import packed
     from fa3.support.runtime import runtime
 
@@ -134,11 +135,7 @@ class LaunchTest(unittest.TestCase):
         self.q = torch.randn(1, 4, 64, 64).to(torch.bfloat16)
 
     def clear(self):
-        from fa3.calls import request
-
-        for one in (request.plans, gradients._plans, serving._plans, serving.ready,
-                    packed._plans, packed._calls):  # fmt: skip
-            one.clear()
+        launch.plans.clear()
 
     def launches(self, call):
         """What was launched, but for addresses."""
@@ -390,9 +387,7 @@ class LaunchTest(unittest.TestCase):
 
 
 def _calls():
-    from fa3.calls import request
-
-    return request.plans.values()
+    return [one for one in launch.plans.values() if type(one) is Call]
 
 
 def _count():

@@ -14,7 +14,7 @@ if support.HAS_TORCH:
     from sequences import OnCpu, i32
 
     from fa3 import api
-    from fa3.calls import request
+    from fa3.calls import launch
     from fa3.support import outputs, tensors
     from fa3 import flash_attn_interface as door
 else:
@@ -176,7 +176,7 @@ class NumbersTest(OnCpu):
             for said in (True, False, True):
                 flag.fill_(said)
                 api.attention(*self.given, causal=flag, interpret=False)
-            self.assertEqual([key[1] for key in request.plans], [True, False])
+            self.assertEqual([key[1] for key in launch.plans], [True, False])
 
     def test_numbers_of_numpy(self):
         expected = api.attention(*self.given, window=(3, 0), softcap=2.0, scale=0.5)

@@ -15,6 +15,7 @@ if support.HAS_TORCH:
 
     from fa3 import flash_attn_interface as door
     from fa3 import serving
+    from fa3.calls import launch
     from fa3.serving import packed
 
 
@@ -310,8 +311,7 @@ class LaunchTest(unittest.TestCase):
                     before = fake.fakeCudaNumLaunches()
                     self.assertEqual(compiled(given).shape, given.shape)
                     self.assertEqual(fake.fakeCudaNumLaunches() - before, 1)
-            serving._plans.clear()
-            serving.ready.clear()
+            launch.plans.clear()
 
     def test_launches(self):
         fake = support.fake_driver()
@@ -324,8 +324,7 @@ class LaunchTest(unittest.TestCase):
             mock.patch.object(torch.cuda, "get_device_properties", lambda device: props),
             mock.patch.object(torch.cuda, "device", lambda device: mock.MagicMock()),
         ):
-            serving._plans.clear()
-            serving.ready.clear()
+            launch.plans.clear()
             for _ in range(2):
                 before = fake.fakeCudaNumLaunches()
                 door.flash_attn_with_kvcache(
@@ -336,7 +335,7 @@ class LaunchTest(unittest.TestCase):
                 self.assertEqual(fake.fakeCudaNumLaunches() - before, 2)
                 early = [fake.fakeCudaLaunch(before + i).contents.early for i in (0, 1)]
                 self.assertEqual(early, [0, 1])
-            self.assertEqual(len(serving._plans), 1)
+            self.assertEqual(len(support.plans("serving")), 1)
             # Splits of as many heads as key heads, and of many queries.
             for heads, queries in ((2, 1), (8, 40)):
                 before = fake.fakeCudaNumLaunches()
@@ -358,8 +357,8 @@ class LaunchTest(unittest.TestCase):
                     q, pages, pages, cache_seqlens=lengths, page_table=table,
                     num_splits=1, softmax_scale=scale, return_softmax_lse=True,
                 )  # fmt: skip
-                launch = fake.fakeCudaLaunch(fake.fakeCudaNumLaunches() - 1).contents
-                params = list(launch.params)[: launch.num_params]
+                one = fake.fakeCudaLaunch(fake.fakeCudaNumLaunches() - 1).contents
+                params = list(one.params)[: one.num_params]
                 for one in (table, lengths, made[1]):
                     self.assertIn(one.data_ptr(), params)
                 bits = {0.25: 0x3E800000, 0.5: 0x3F000000}
@@ -377,13 +376,12 @@ class LaunchTest(unittest.TestCase):
                     small_q, small, small, cache_seqlens=lengths, page_table=table,
                     num_splits=1, q_descale=scales[0], v_descale=scales[1],
                 )  # fmt: skip
-                launch = fake.fakeCudaLaunch(fake.fakeCudaNumLaunches() - 1).contents
-                params = list(launch.params)[: launch.num_params]
+                one = fake.fakeCudaLaunch(fake.fakeCudaNumLaunches() - 1).contents
+                params = list(one.params)[: one.num_params]
                 for one in scales:
                     self.assertIn(one.data_ptr(), params)
                 self.assertEqual((made.dtype, made.shape), (torch.bfloat16, q.shape))
-            serving._plans.clear()
-            serving.ready.clear()
+            launch.plans.clear()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ if support.HAS_TORCH:
     import torch
 
     from fa3 import masks, serving
+    from fa3.calls import launch
     from fa3.errors import ArgumentError, ArgumentTypeError, UnsupportedError
 
 LENGTHS = (90, 41, 64)
@@ -332,8 +333,7 @@ class ServingModsTest(unittest.TestCase):
             before = fake.fakeCudaNumLaunches()
             given.run(16, mask_mod=mod, interpret=False, splits=1)
             self.assertEqual(fake.fakeCudaNumLaunches() - before, 1)
-            serving._plans.clear()
-            serving.ready.clear()
+            launch.plans.clear()
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ if support.HAS_TORCH:
 
     import fa3.torch as door
     from fa3 import flash_attn_interface
-    from fa3.calls import gradients
-    from fa3.kernels import program
+    from fa3.calls import gradients, launch
+    from fa3.kernels import compiled as kernels, program
 
 
 def definition(q, k, v, *, causal=False, window=None, softcap=0.0, scale=None,
@@ -356,7 +356,7 @@ class GradientTest(Problem):
         q = self.q.requires_grad_()
         slopes = torch.rand(4)
         with support.fake_gpu():
-            gradients._plans.clear()
+            launch.plans.clear()
             for run in range(2):
                 before = fake.fakeCudaNumLaunches()
                 o = fa3.attention(
@@ -366,14 +366,16 @@ class GradientTest(Problem):
                 o.sum().backward()
                 # The forward, sums of rows, dk and dv, dq.
                 self.assertEqual(fake.fakeCudaNumLaunches() - before, 4, run)
-            self.assertEqual(len(gradients._plans), 1)
-            gradients._plans.clear()
+            self.assertEqual(len(support.plans("backward")), 1)
+            launch.plans.clear()
 
     @support.needs_driver
     def test_compiled_beside_the_forward(self):
-        made, compile_traced = [], gradients.compile_traced
+        made, compile_traced = [], kernels.compile_traced
 
         def record(text, *args, **options):
+            if "attention.backward" not in text:
+                return compile_traced(text, *args, **options)
             made.append((threading.current_thread().name, "%dlse" in text))
             if len(made) == 1:
                 self.assertTrue(forward.wait(60), "the forward waits for its gradients")
@@ -389,40 +391,44 @@ class GradientTest(Problem):
 
         q, forward, ahead = self.q.requires_grad_(), threading.Event(), "fa3-gradients"
         own = threading.current_thread().name
-        for known in (gradients._plans, gradients._kernels, gradients._ahead):
+        for known in (launch.plans, kernels.kernels, gradients._ahead):
             known.clear()
-        with support.fake_gpu(), mock.patch.object(gradients, "compile_traced", record):
+        with support.fake_gpu(), mock.patch.object(kernels, "compile_traced", record):
             self.assertEqual(run(window=(9, 1)), [(ahead, False)])
             # A window of its own, and a gradient of lse, which is not guessed.
             self.assertEqual(run(window=(9, 2), return_lse=True), [(ahead, False), (own, True)])
             with torch.no_grad():
                 fa3.attention(q, self.k, self.v, window=(9, 3))
             self.assertEqual(len(made), 2)
-        with (
-            support.fake_gpu(),
-            mock.patch.object(
-                gradients, "compile_traced", side_effect=fa3.UnsupportedError("no")
-            ) as failing,
-        ):
+
+        def fail(text, *args, **options):
+            if "attention.backward" not in text:
+                return compile_traced(text, *args, **options)
+            failed.append(text)
+            raise fa3.UnsupportedError("no")
+
+        failed = []
+        with support.fake_gpu(), mock.patch.object(kernels, "compile_traced", fail):
             o = fa3.attention(q, self.k, self.v, window=(9, 4))
             with self.assertRaisesRegex(fa3.UnsupportedError, "no"):
                 o.sum().backward()
-            self.assertEqual(failing.call_count, 2)
-        gradients._plans.clear()
+            self.assertEqual(len(failed), 2)
+        launch.plans.clear()
 
     @support.needs_driver
     def test_the_same_bits_where_asked_for(self):
-        asked, compile_traced = [], gradients.compile_traced
+        asked, compile_traced = [], kernels.compile_traced
 
-        def record(*args, **options):
-            asked.append(options["deterministic"])
-            return compile_traced(*args, **options)
+        def record(text, *args, **options):
+            if "attention.backward" in text:
+                asked.append(options["deterministic"])
+            return compile_traced(text, *args, **options)
 
         q = self.q.requires_grad_()
 
         def expect(expected, call=door.attention, **named):
-            gradients._plans.clear()
-            gradients._kernels.clear()
+            launch.plans.clear()
+            kernels.kernels.clear()
             gradients._ahead.clear()
             asked.clear()
             call(q, self.k, self.v, causal=True, **named).sum().backward()
@@ -433,7 +439,7 @@ class GradientTest(Problem):
             return flash_attn_interface.flash_attn_func(*turned, **named)
 
         with support.fake_gpu():
-            with mock.patch.object(gradients, "compile_traced", record):
+            with mock.patch.object(kernels, "compile_traced", record):
                 expect(False)
                 expect(False, flash)
                 expect(True, backward="deterministic")
@@ -453,7 +459,7 @@ class GradientTest(Problem):
                 ):
                     with mock.patch.dict(os.environ, XLA_FLAGS=flags):
                         expect(expected)
-        gradients._plans.clear()
+        launch.plans.clear()
 
 
 @support.needs_torch

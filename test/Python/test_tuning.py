@@ -11,7 +11,7 @@ import support
 import fa3
 from fa3 import bench, tuning
 from fa3.build import cache, driver
-from fa3.calls import request
+from fa3.calls import launch
 from fa3.kernels import compiled as kernels
 from fa3.support import tensors
 
@@ -52,8 +52,7 @@ class TuningTest(unittest.TestCase):
         """As another process that has the same cache."""
         driver.set_driver(driver.Driver(cache.Cache(self.folder), bundles=[]))
         kernels.kernels.clear()
-        kernels._chosen.clear()
-        request.plans.clear()
+        launch.plans.clear()
 
     def tune(self, seconds, points, **named):
         times = iter(seconds)
@@ -69,7 +68,7 @@ class TuningTest(unittest.TestCase):
         """The kernel of a call."""
         q, k = torch.randn(2, 2, 30, 64).bfloat16(), torch.randn(2, 1, 70, 64).bfloat16()
         fa3.attention(q, k, k, score_mod=mod)
-        (kernel,) = kernels.kernels.values()
+        (kernel,) = support.kernels()
         return kernel
 
     def ptx(self, **options):
@@ -130,14 +129,14 @@ class TuningTest(unittest.TestCase):
         q = torch.randn(1, 2, 64, 64).bfloat16()
         for _ in range(2):
             fa3.flex_attention(q, q, q, mod, kernel_options={"block_m": 64, "block_n": 64})
-        ((_, kernel),) = kernels._chosen.items()
+        (kernel,) = kernels.kernels.values()
         self.assertEqual(kernel.ptx, self.ptx(block_m=64, block_n=64))
         # Hints of others change nothing.
         plain = self.launched()
         hints = {"BLOCK_M": 64, "num_warps": 4, "fwd_BLOCK_M": 64, "PRESCALE_QK": True}
         fa3.flex_attention(q, q, q, mod, kernel_options=hints)
-        self.assertEqual(list(kernels.kernels.values()), [plain])
-        self.assertEqual(len(kernels._chosen), 1)
+        self.assertEqual(support.kernels(), [plain])
+        self.assertEqual(len(kernels.kernels), 2)
         for name, expected in (
             ("BLOCKM", "'BLOCKM' is no option .*; did you mean 'BLOCK_M'"),
             ("bwd_BLOCK_M3", "did you mean 'bwd_BLOCK_M.?'"), ("TILES", "'TILES' is no option"),

@@ -12,7 +12,8 @@ import torch
 
 from .. import torch as door
 from ..calls import gradients
-from ..calls.request import plans, program_request
+from ..calls.launch import plans
+from ..calls.request import program_request
 from ..errors import ArgumentError, UnsupportedError
 from ..kernels import blocks
 from ..kernels.program import parse

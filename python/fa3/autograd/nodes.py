@@ -12,8 +12,8 @@ import torch
 
 from ..calls import gradients
 from ..calls.call import Call
-from ..calls.launch import keep
-from ..calls.request import plans, run_again, run_program
+from ..calls.launch import keep, plans
+from ..calls.request import run_again, run_program
 from ..kernels import checks
 from ..kernels.program import Program, parse
 from ..support import native, watch
@@ -169,4 +169,4 @@ def remember(q: Any, k: Any, v: Any, key: Any, text: str) -> None:
     """Keeps what a call that was just made has left, if it can be made again."""
     call = plans.get((text, native.form(q, k, v)))
     if call is not None:
-        keep(plans, key, lambda: made_again(text, call))
+        keep(key, lambda: made_again(text, call))

@@ -11,26 +11,24 @@ import threading
 from typing import Any, Sequence
 
 from ..build.compiler import CompileOptions, run_on_host
-from ..build.driver import Kernel, default_ptx_version, find_ptxas
+from ..build.driver import default_ptx_version, find_ptxas
 from ..errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from ..kernels import compiled
 from ..kernels.checks import DIMS, check_scale
-from ..kernels.compiled import compile_traced
 from ..kernels.program import Program, parse
 from ..kernels.spec import BackwardSpec
 from ..support import forks, native, tensors
 from ..support.tensors import CPU
 from .call import device_guard
-from .launch import Launcher, Maker, keep
+from .launch import Launcher, Maker, keep, plans
 from .request import Request, program_request
 
 logger = logging.getLogger("fa3")
 _DOOR = f"{__package__.rpartition('.')[0]}.torch"
 
-_kernels: dict[tuple[BackwardSpec, bool], Kernel] = {}
 #: Those that are being compiled before a backward has asked for them.
 _ahead: dict[tuple[BackwardSpec, bool], threading.Thread] = {}
 forks.in_child(_ahead.clear)
-_plans: dict[Any, Launcher] = {}
 
 
 def backward(
@@ -47,14 +45,14 @@ def backward(
     program = parse(text)
     same = program.backward == "deterministic" or is_deterministic()
     rest = (*extras, *(into or ()))
-    key = text, same, native.form(do, dlse, q, k, v, o, lse, *rest)
-    launcher = _plans.get(key)
+    key = "backward", text, same, native.form(do, dlse, q, k, v, o, lse, *rest)
+    launcher = plans.get(key)
     if launcher is None or (do.data_ptr() | o.data_ptr()) % 16:
         do, o = _suitable(do), _suitable(o)
         lse = lse.contiguous()
         dlse = None if dlse is None else dlse.contiguous()
-        key = text, same, native.form(do, dlse, q, k, v, o, lse, *rest)
-        launcher = _plans.get(key)
+        key = "backward", text, same, native.form(do, dlse, q, k, v, o, lse, *rest)
+        launcher = plans.get(key)
     traced = program.traced(extras, numbers)
     buffers = _buffers(program, q, k, v, extras) if program.grads else {}
     scale = check_scale(scale, q.shape[3], gradients=True)
@@ -77,7 +75,7 @@ def backward(
         if request.device == CPU:
             raise ArgumentError("q", "device is cpu, expected CUDA")
         places = [names.index(name) for name in spec.arguments]
-        launcher = keep(_plans, key, lambda: prepare(
+        launcher = keep(key, lambda: prepare(
             request, spec, arrays, same, places, makers, q.device
         ))  # fmt: skip
     if into:
@@ -93,9 +91,11 @@ def remember(
 ) -> None:  # fmt: skip
     """Keeps what launches a backward without extras that was just run, if it took its
     tensors as they are, by their form: for fa3_native."""
-    launcher = _plans.get((text, False, native.form(do, dlse, q, k, v, o, lse)))
+    launcher = plans.get(
+        ("backward", text, False, native.form(do, dlse, q, k, v, o, lse))
+    )
     if launcher is not None and launcher.in_c is not None:
-        keep(known, native.form(q, k, v, o, lse, do, dlse), lambda: launcher.in_c)
+        keep(native.form(q, k, v, o, lse, do, dlse), lambda: launcher.in_c, known)
 
 
 def _makers(*given: Any) -> tuple[Maker, ...]:
@@ -166,16 +166,15 @@ def compile_ahead(request: Request, program: Program) -> None:
     # As the backward describes it, which makes no lse.
     plain = dataclasses.replace(request.spec, lse=False, max_logits=False)
     key = BackwardSpec(plain), same
-    if key in _kernels or key in _ahead:
+    given = (("deterministic", same),)
+    if (key[0], given) in compiled.kernels or key in _ahead:
         return
     # Both ask the driver, in this thread, which has a context.
     options = {"ptx_version": default_ptx_version(), "ptxas": find_ptxas()}
 
     def run() -> None:
         try:
-            _kernels[key] = compile_traced(
-                key[0].to_mlir(), request.traced, deterministic=same, **options
-            )
+            compiled.get(key[0], request.traced, given, **options)
         except Exception as error:
             logger.debug("gradients compiled ahead: %s", error)
 
@@ -194,10 +193,7 @@ def prepare(
     ahead = _ahead.pop((spec, deterministic), None)
     if ahead is not None:
         ahead.join()
-    kernel = _kernels.get((spec, deterministic))
-    if kernel is None:
-        kernel = compile_traced(spec.to_mlir(), request.traced, deterministic=deterministic)
-        _kernels[spec, deterministic] = kernel
+    kernel = compiled.get(spec, request.traced, (("deterministic", deterministic),))
     with device_guard(request.values["q"], request.device):
         return Launcher(kernel, request.device, arrays, order, made, place)
 

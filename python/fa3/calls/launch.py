@@ -12,7 +12,11 @@ from ..support import native
 from .plan import Plan, raise_error, raw_address
 
 ALIGNMENT = 256  # of a workspace
-MAX_PLANS = 4096
+_MOST_PLANS = 1 << 14
+
+#: What calls leave for later ones: calls that can be made again and launchers, of all
+#: doors, by all that they depend on. Keys of the doors begin in different ways.
+plans: dict[Any, Any] = {}
 
 #: What is made anew for each call: a function, its arguments and its named ones.
 Maker = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -132,11 +136,11 @@ class Launcher:
             plan.release(frame)
 
 
-def keep(plans: dict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
-    """Adds what `make` gives to a cache of bounded size."""
-    if len(plans) >= MAX_PLANS:
-        plans.clear()
-    made = plans[key] = make()
+def keep(key: Any, make: Callable[[], Any], known: dict[Any, Any] = plans) -> Any:
+    """Adds what `make` gives to the plans, or to what is `known` of one of them."""
+    if len(known) >= _MOST_PLANS:
+        known.clear()
+    made = known[key] = make()
     return made
 
 

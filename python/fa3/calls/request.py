@@ -30,11 +30,7 @@ from ..support import native, outputs, tensors
 from ..support.runtime import runtime
 from ..support.tensors import CPU, View
 from .call import Call, device_guard, ones
-
-_MAX_PLANS = 4096
-
-#: Calls that can be made again, by all that they depend on.
-plans: dict[Any, Call] = {}
+from .launch import keep, plans
 
 
 class Request:
@@ -116,9 +112,7 @@ class Request:
                 call.launch([*inputs, *made], self.scale_value, self.scalars)
                 # A kernel that is there until the better one is has no plan.
                 if self.key is not None and self.is_final:
-                    if len(plans) >= _MAX_PLANS:
-                        plans.clear()
-                    plans[self.key] = call
+                    keep(self.key, lambda: call)
             else:
                 views = [tensors.view(n, self.values[n]) for n in call.names]
                 views += [tensors.view("out", one) for one in made]

@@ -19,7 +19,7 @@ from jax.custom_derivatives import SymbolicZero
 
 from .. import api
 from ..calls import gradients, max_logit
-from ..calls.launch import keep
+from ..calls.launch import keep, plans
 from ..calls.request import Request, program_request
 from ..errors import ArgumentError, UnsupportedError
 from ..kernels import blocks
@@ -36,8 +36,6 @@ _INTERNAL, _INVALID_ARGUMENT, _UNIMPLEMENTED = 13, 3, 12
 # -----------------------------------------------------------------------------
 # The handlers
 # -----------------------------------------------------------------------------
-
-_plans: dict[Any, Any] = {}
 
 
 def _handle(address: int, execute: Callable[..., None], interpret: bool) -> int:
@@ -67,8 +65,8 @@ def _forward(frame: Frame, interpret: bool) -> None:
     largest = made[2] if len(made) > 2 else False
     text, scale = frame.text("program"), frame.text("scale")
     views = [*given, *made]
-    key = (text, scale, device, tuple((one.shape, one.type) for one in views))
-    found = None if interpret else _plans.get(key)
+    key = ("jax", text, scale, device, tuple((one.shape, one.type) for one in views))
+    found = None if interpret else plans.get(key)
     if found is None:
         program = parse(text)
         request = program_request(
@@ -81,7 +79,7 @@ def _forward(frame: Frame, interpret: bool) -> None:
         found = request.make_call(*made), request.scale_value
         # A kernel that is there until the better one is: the next call asks again.
         if request.is_final:
-            keep(_plans, key, lambda: found)
+            keep(key, lambda: found)
     call, value = found
     with frame.scratch(call.workspace_size) as workspace:
         call.launch_at([one.address for one in views], value, (), frame.stream(), workspace)
@@ -99,10 +97,10 @@ def _backward(frame: Frame, interpret: bool) -> None:
         **dict(zip(gradients.extra_names(program, extras), extras)),
     }  # fmt: skip
     text, scale = frame.text("program"), frame.text("scale")
-    key = (text, scale, device, "backward", tuple(
+    key = ("jax backward", text, scale, device, tuple(
         (one.shape, one.type) for one in named.values()
     ))  # fmt: skip
-    found = None if interpret else _plans.get(key)
+    found = None if interpret else plans.get(key)
     if found is None:
         request = program_request(
             named["q"], named["k"], named["v"], extras, program, _scale(scale),
@@ -112,7 +110,7 @@ def _backward(frame: Frame, interpret: bool) -> None:
         if interpret:
             gradients.interpret(spec, arrays, program)
             return
-        found = keep(_plans, key, lambda: (
+        found = keep(key, lambda: (
             gradients.prepare(request, spec, arrays, gradients.is_deterministic()),
             spec.arguments,
             request.scale_value,

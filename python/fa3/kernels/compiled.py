@@ -26,12 +26,11 @@ logger = logging.getLogger("fa3")
 _COMPARED = re.compile(r"arith\.cmpi \w+, .* : i64$", re.MULTILINE)
 _WIDE_HEADS = 128  # wider ones have a quick kernel before the one that is meant
 
-#: Kernels by what they are for.
-kernels: dict[Spec, Kernel] = {}
-_quick: dict[Spec, Kernel] = {}
-#: Those whose options the caller has chosen.
 Options = tuple[tuple[str, Any], ...]
-_chosen: dict[tuple[Spec, Options], Kernel] = {}
+#: The kernels of all doors, by what they are for, and options that others have not.
+kernels: dict[tuple[Any, Options], Kernel] = {}
+#: Of those for the time being.
+_QUICK: Options = (("edges", "none"),)
 _pending: dict[Spec, threading.Thread] = {}
 _failed: set[Spec] = set()
 _lock = forks.lock()
@@ -52,6 +51,16 @@ def compile_traced(text: str, traced: Traced | None, **options: Any) -> Kernel:
         raise
 
 
+def get(spec: Any, traced: Traced | None = None, given: Options = (), **options: Any) -> Kernel:
+    """The kernel of a specification, compiled at the first time, with the options by
+    which it differs from others, and those that follow from what it is."""
+    kernel = kernels.get((spec, given))
+    if kernel is None:
+        kernel = compile_traced(spec.to_mlir(), traced, **{**options, **dict(given)})
+        kernels[spec, given] = kernel
+    return kernel
+
+
 def options_of(spec: Spec) -> dict[str, Any]:
     """What a kernel is compiled with first."""
     # Less code where a caller's mask has steps in front of those that need no mask
@@ -69,35 +78,27 @@ def find(
     """The kernel for a call, and whether it is the one for later calls, too. `given`
     are options of fa3.compile that the caller has chosen."""
     if given:
-        if (spec, given) not in _chosen:
-            options = {**options_of(spec), **dict(given)}
-            _chosen[spec, given] = compile_traced(spec.to_mlir(), traced, **options)
-        return _chosen[spec, given], True
-    kernel = kernels.get(spec)
+        return get(spec, traced, given, **options_of(spec)), True
+    kernel = kernels.get((spec, ()))
     if kernel is not None:
         return kernel, True
     options = options_of(spec)
     text = spec.to_mlir()
     if "block_m" in options:
         try:
-            kernel = kernels[spec] = compile_traced(text, traced, **options)
-            return kernel, True
+            return get(spec, traced, **options), True
         except (CompileError, TraceError):
             del options["block_m"]  # a smaller tile yet, or what is wrong is said
     if not _has_quick(spec) or is_ready(text, **options):
-        kernel = kernels[spec] = compile_traced(text, traced, **options)
-        return kernel, True
+        return get(spec, traced, **options), True
     if spec not in _failed:
-        thread = _compile_meanwhile(spec, text, traced, options)
+        thread = _compile_meanwhile(spec, traced, options)
         if _is_capturing():
             thread.join()
-            kernel = kernels.get(spec)
+            kernel = kernels.get((spec, ()))
             if kernel is not None:
                 return kernel, True
-    quick = _quick.get(spec)
-    if quick is None:
-        quick = _quick[spec] = compile_traced(text, traced, edges="none")
-    return quick, spec in _failed
+    return get(spec, traced, _QUICK), spec in _failed
 
 
 def wait() -> None:
@@ -118,15 +119,15 @@ def _has_quick(spec: Spec) -> bool:
 
 
 def _compile_meanwhile(
-    spec: Spec, text: str, traced: Traced | None, options: dict[str, Any]
+    spec: Spec, traced: Traced | None, options: dict[str, Any]
 ) -> threading.Thread:
     # Both ask the driver, in this thread, which has a context.
     options = {**options, "ptx_version": default_ptx_version(), "ptxas": find_ptxas()}
 
     def run() -> None:
         try:
-            kernels[spec] = compile_traced(text, traced, **options)
-            _quick.pop(spec, None)
+            get(spec, traced, **options)
+            kernels.pop((spec, _QUICK), None)
         except Exception as error:
             # The quick one stays; if that cannot be compiled either, it says why.
             logger.warning("the kernel for later calls: %s", error)

@@ -20,8 +20,8 @@ import torch
 
 from ..autograd import nodes
 from ..calls import gradients
-from ..calls.launch import keep
-from ..calls.request import call_key, plans, run_program
+from ..calls.launch import keep, plans
+from ..calls.request import call_key, run_program
 from ..errors import Fa3Error, UnsupportedError
 from ..kernels import checks
 from ..kernels.program import to_text
@@ -224,10 +224,10 @@ class _Switch:
             if one.data_ptr() != other.data_ptr() or native.form(one) != native.form(other):
                 return
         if not grads:
-            keep(plans, name, lambda: call)
+            keep(name, lambda: call)
         elif call.has_lse and not _declines_backward():
             text = to_text(causal, None, 0.0, None, True, "bhsd", backward=_kind())
-            keep(plans, name, lambda: nodes.made_again(text, call))
+            keep(name, lambda: nodes.made_again(text, call))
 
     def _known(self, known: Any, query: Any, key: Any, value: Any, scale: Any) -> Any:
         if type(known) is nodes.Asked:
@@ -355,7 +355,7 @@ class _Switch:
             if call is not None:
                 self.depth.ran = (call, query, key, value)
                 known = _key(name, query, key, value, causal, wants_lse)
-                keep(plans, known, lambda: call)
+                keep(known, lambda: call)
         return made if wants_lse else (made, None)
 
     def _again(

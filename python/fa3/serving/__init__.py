@@ -11,11 +11,9 @@ from typing import Any, Sequence
 import torch
 
 from ..build.compiler import parse_options, run_on_host
-from ..build.driver import Kernel
-from ..calls.launch import Launcher, Maker, keep, makers
+from ..calls.launch import Launcher, Maker, keep, makers, plans
 from ..errors import ArgumentError, ArgumentTypeError, UnsupportedError
-from ..kernels import checks, invariance
-from ..kernels.compiled import compile_traced
+from ..kernels import checks, compiled, invariance
 from ..kernels.serving_spec import ServingSpec
 from ..kernels.spec import FLOATS_8, Regions, Spec
 from ..support import native, outputs, tensors, watch
@@ -37,10 +35,6 @@ FEW_SEQUENCES, MOST_SEQUENCES = 4095, 32768
 #: fa3.torch.set_unused_rows
 _zeroes_unused_rows = False
 
-_kernels: dict[ServingSpec, Kernel] = {}
-_plans: dict[Any, Launcher] = {}
-#: Calls that can be made again, by all that they depend on.
-ready: dict[Any, "_Ready"] = {}
 
 
 def attention(
@@ -160,13 +154,13 @@ def attention(
         if type(window) is list:
             window = tuple(window)
         key = (
-            form, causal, window, softcap, chunk, splits, pack_heads, max_q, max_k,
+            "serve", form, causal, window, softcap, chunk, splits, pack_heads, max_q, max_k,
             return_lse, max_logits, rotary_interleaved, part, serving_mods.form(traced),
             None if out is None else native.form(out),
         )  # fmt: skip
         if traced is not None:
             given += traced.tensors
-        again = ready.get(key)
+        again = plans.get(key)
         if again is not None:
             return again.again(given, scale, traced.scalars if traced else (), out)
     cu_q, cu_k, used_q, used_k = with_empty_sequences(cu_q, cu_k, used_q, used_k)
@@ -244,23 +238,22 @@ def attention(
     else:
         if call.device == CPU:
             raise ArgumentError("q", "device is cpu, expected CUDA")
-        plan = (serving, tuple(
+        plan = ("serving", serving, tuple(
             (one.shape, one.stride(), one.dtype) for one in values
             if isinstance(one, torch.Tensor)
             # The workspace is as large as the parts ask for, given or chosen.
         ), call.device, (parts, count, max_q) if in_parts else None)  # fmt: skip
-        launcher = _plans.get(plan)
+        launcher = plans.get(plan)
         if launcher is None:
-            if serving not in _kernels:
-                _kernels[serving] = compile_traced(serving.to_mlir(), traced, **serving.options)
+            kernel = compiled.get(serving, traced, **serving.options)
             with torch.cuda.device(call.device):
-                launcher = keep(_plans, plan, lambda: Launcher(
-                    _kernels[serving], call.device, call.described(serving, values), (),
+                launcher = keep(plan, lambda: Launcher(
+                    kernel, call.device, call.described(serving, values), (),
                     _makers(spec, made), q.device,
                 ))  # fmt: skip
         launcher.run(*values)
         if key is not None:
-            keep(ready, key, lambda: _Ready(
+            keep(key, lambda: _Ready(
                 launcher, serving.inputs, values[: len(serving.inputs)], given, columns,
             ))  # fmt: skip
     return tuple(made) if return_lse else made[0]
@@ -282,8 +275,8 @@ def known(
     rotary_interleaved: Any = False,
 ) -> _Ready | None:  # fmt: skip
     """A call of these tensors, in the order of NAMES, that was made before."""
-    return ready.get((
-        native.form(*given), causal, window, softcap, chunk, splits, pack_heads, max_q,
+    return plans.get((
+        "serve", native.form(*given), causal, window, softcap, chunk, splits, pack_heads, max_q,
         max_k, return_lse, False, rotary_interleaved, invariance.part_keys(None), None,
         None,
     ))  # fmt: skip

@@ -9,11 +9,10 @@ import sys
 from typing import Any
 
 from ..build.compiler import CompileOptions, run_on_host
-from ..build.driver import Kernel, compile
 from ..calls.call import device_guard
-from ..calls.launch import Launcher, keep
+from ..calls.launch import Launcher, keep, plans
 from ..errors import ArgumentError, ArgumentTypeError, UnsupportedError
-from ..kernels import checks
+from ..kernels import checks, compiled
 from ..kernels.spec import function_text
 from ..support import outputs, tensors
 from ..support.runtime import runtime
@@ -55,9 +54,6 @@ class MergeSpec:
         ]
         return function_text("attention_merge", self.inputs, self.outputs, types, lines)
 
-
-_kernels: dict[MergeSpec, Kernel] = {}
-_plans: dict[Any, Launcher] = {}
 
 
 def merge(
@@ -230,13 +226,12 @@ class _Call:
     def launch(self, like: Any) -> None:
         views = self.views.values()
         key = (self.spec, self.device, *((one.shape, one.strides) for one in views))
-        launcher = _plans.get(key)
+        launcher = plans.get(key)
         if launcher is None:
-            if self.spec not in _kernels:
-                _kernels[self.spec] = compile(self.spec.to_mlir())
+            kernel = compiled.get(self.spec)
             try:
-                launcher = keep(_plans, key, lambda: Launcher(
-                    _kernels[self.spec], self.device, [one.array() for one in views]
+                launcher = keep(key, lambda: Launcher(
+                    kernel, self.device, [one.array() for one in views]
                 ))  # fmt: skip
             except runtime.Error as error:
                 if error.code in ("argument", "requirement"):

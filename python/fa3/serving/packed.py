@@ -12,19 +12,13 @@ import torch
 from .. import serving
 from ..autograd import flops, nodes
 from ..build.compiler import CompileOptions, run_on_host
-from ..build.driver import Kernel, compile
 from ..calls import gradients
-from ..calls.launch import Launcher, keep, makers
+from ..calls.launch import Launcher, keep, makers, plans
 from ..errors import ArgumentError, Fa3Error, UnsupportedError
-from ..kernels import checks
+from ..kernels import checks, compiled
 from ..kernels.serving_spec import ServingBackwardSpec, ServingSpec
 from ..kernels.spec import Spec
 from ..support import native, tensors, watch
-
-_kernels: dict[tuple[ServingBackwardSpec, bool], Kernel] = {}
-#: Launchers, with the names of their arguments.
-_plans: dict[Any, tuple[Launcher, tuple[str, ...]]] = {}
-_calls: dict[Any, "_Call"] = {}
 
 
 def attention(
@@ -67,10 +61,10 @@ def attention(
     window = tuple(window) if window else None
     columns = q.shape[-1]
     key = (
-        max_q, max_k, causal, window, softcap, chunk, scale, interpret, same, columns,
-        max_logits,
+        "packed", max_q, max_k, causal, window, softcap, chunk, scale, interpret, same,
+        columns, max_logits,
     )  # fmt: skip
-    call = _calls.get(key) or keep(_calls, key, lambda: _Call(
+    call = plans.get(key) or keep(key, lambda: _Call(
         max_q, max_k, {
             "causal": causal, "window": window, "softcap": softcap, "chunk": chunk,
             "scale": scale, "interpret": interpret,
@@ -202,7 +196,7 @@ def _remember(call: _Call, do: Any, dlse: Any, saved: Any, grads: Any) -> None:
     ):
         return
     values = dict(zip(_SAVED, (*saved, do, dlse)))
-    found = _plans.get(_key(values | dict(zip(_GRADS, grads)), call.named, False))
+    found = plans.get(_key(values | dict(zip(_GRADS, grads)), call.named, False))
     if found is None:
         return
     launcher, names = found
@@ -210,7 +204,7 @@ def _remember(call: _Call, do: Any, dlse: Any, saved: Any, grads: Any) -> None:
     zeros = [(torch.zeros, args, named) for _, args, named in makers(*grads)]
     in_c = launcher.rearranged([order[name] for name in names], zeros).in_c
     if in_c is not None:
-        keep(call.known, native.form(*values.values()), lambda: in_c)
+        keep(native.form(*values.values()), lambda: in_c, call.known)
 
 
 @functools.lru_cache(maxsize=None)
@@ -268,16 +262,16 @@ class _Gradients(torch.autograd.Function):
 def _key(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> Any:
     """All that a backward depends on but addresses and numbers."""
     return (
-        native.form(*[values[name] for name in _TENSORS]), deterministic, named["causal"],
-        tuple(named["window"]) if named["window"] else None, named["softcap"],
-        named["chunk"], named["interpret"],
+        "packed backward", native.form(*[values[name] for name in _TENSORS]), deterministic,
+        named["causal"], tuple(named["window"]) if named["window"] else None,
+        named["softcap"], named["chunk"], named["interpret"],
     )  # fmt: skip
 
 
 def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> None:
     """Computes dq, dk and dv, which are among the values by name."""
     key = _key(values, named, deterministic)
-    ready = _plans.get(key)
+    ready = plans.get(key)
     scale = checks.check_scale(named["scale"], values["q"].shape[-1], gradients=True)
     numbers = {"scale": scale, "max_q": values["max_q"]}
     if ready is not None:
@@ -295,14 +289,10 @@ def _run(values: dict[str, Any], named: dict[str, Any], deterministic: bool) -> 
     if named["interpret"]:
         run_on_host(backward.to_mlir(), described, CompileOptions(), named["interpret"])
         return
-    kernel = _kernels.get((backward, deterministic))
-    if kernel is None:
-        kernel = compile(backward.to_mlir(), deterministic=deterministic)
-        _kernels[backward, deterministic] = kernel
+    kernel = compiled.get(backward, None, (("deterministic", deterministic),))
     device = values["q"].get_device()
     with torch.cuda.device(device):
         launcher, _ = keep(
-            _plans,
             key,
             lambda: (Launcher(kernel, device, described, place=values["q"].device), names),
         )
