@@ -469,7 +469,7 @@ class TorchBackwardTest(Problem):
         for named, expected in (
             ({"causal": True}, "causal with 17 queries and 24 keys"),
             ({"softcap": 2.0}, "softcap 2.0"),
-            ({"sinks": torch.rand(4)}, "takes no mods, bias, slopes, sinks or dropout"),
+            ({"sinks": torch.rand(4)}, "takes no mods, bias, slopes, sinks, previous or dropout"),
         ):
             with self.assertRaisesRegex(fa3.UnsupportedError, expected):
                 door.attention(q, k, k, backward="torch", **named)
