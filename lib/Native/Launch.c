@@ -51,6 +51,7 @@ typedef struct {
   PyObject *device_number;
   places arrays, reals, numbers;
   maker made[NATIVE_MOST_MADE];
+  PyObject *finish; /* called with what was made, if not None */
   Py_ssize_t num_given, num_made;
   maker workspace;
   int64_t workspace_size;
@@ -160,6 +161,27 @@ static int start(launch_object *self, const native_state *state, frame *one,
   return -1;
 }
 
+/* A tuple of what was made. */
+static PyObject *all_made(const launch_object *self, PyObject *const *made) {
+  PyObject *all = PyTuple_New(self->num_made);
+  for (Py_ssize_t i = 0; all && i < self->num_made; ++i) {
+    Py_INCREF(made[i]);
+    PyTuple_SetItem(all, i, made[i]);
+  }
+  return all;
+}
+
+static int finish(const launch_object *self, PyObject *const *made) {
+  if (self->finish == Py_None)
+    return 0;
+  PyObject *all = all_made(self, made);
+  PyObject *answer =
+      all ? PyObject_CallFunctionObjArgs(self->finish, all, NULL) : NULL;
+  Py_XDECREF(all);
+  Py_XDECREF(answer);
+  return answer ? 0 : -1;
+}
+
 /* What the call gives: nothing, what was made, or a tuple of that. */
 static PyObject *result_of(const launch_object *self, PyObject *const *made) {
   if (!made)
@@ -168,12 +190,7 @@ static PyObject *result_of(const launch_object *self, PyObject *const *made) {
     Py_INCREF(made[0]);
     return made[0];
   }
-  PyObject *all = PyTuple_New(self->num_made);
-  for (Py_ssize_t i = 0; all && i < self->num_made; ++i) {
-    Py_INCREF(made[i]);
-    PyTuple_SetItem(all, i, made[i]);
-  }
-  return all;
+  return all_made(self, made);
 }
 
 /* With what was made, or null where that is among the values. */
@@ -202,7 +219,7 @@ static PyObject *run_here(launch_object *self, const native_state *state,
   int good = 1;
   for (Py_ssize_t i = 0; good && i < self->num_made; ++i)
     good = (made[i] = make(&self->made[i])) != NULL;
-  if (good)
+  if (good && finish(self, made) == 0)
     result = launch_with(self, state, values, made);
   for (Py_ssize_t i = 0; i < self->num_made; ++i)
     Py_XDECREF(made[i]);
@@ -330,28 +347,30 @@ static int set_content(launch_object *self, const char *bytes,
 }
 
 /* Launch(owner, fail, launch, program, content, memo_size, device, arrays,
- * reals, numbers, num_given, made, workspace_size, workspace) */
+ * reals, numbers, num_given, made, finish, workspace_size, workspace) */
 static int launch_init(PyObject *object, PyObject *args, PyObject *named) {
   launch_object *self = (launch_object *)object;
   unsigned long long launch, program;
   const char *content;
   Py_ssize_t size, memo_size;
   long long device, workspace_size;
-  PyObject *owner, *fail, *arrays, *reals, *numbers, *made, *workspace;
+  PyObject *owner, *fail, *arrays, *reals, *numbers, *made, *finish, *workspace;
   if (named || self->owner) {
     PyErr_SetString(PyExc_TypeError, "Launch takes no names, once");
     return -1;
   }
-  if (!PyArg_ParseTuple(args, "OOKKy#nLO!O!O!nO!LO", &owner, &fail, &launch,
-                        &program, &content, &size, &memo_size, &device,
-                        &PyTuple_Type, &arrays, &PyTuple_Type, &reals,
-                        &PyTuple_Type, &numbers, &self->num_given,
-                        &PyTuple_Type, &made, &workspace_size, &workspace))
+  if (!PyArg_ParseTuple(
+          args, "OOKKy#nLO!O!O!nO!OLO", &owner, &fail, &launch, &program,
+          &content, &size, &memo_size, &device, &PyTuple_Type, &arrays,
+          &PyTuple_Type, &reals, &PyTuple_Type, &numbers, &self->num_given,
+          &PyTuple_Type, &made, &finish, &workspace_size, &workspace))
     return -1;
   Py_INCREF(owner);
   self->owner = owner;
   Py_INCREF(fail);
   self->fail = fail;
+  Py_INCREF(finish);
+  self->finish = finish;
   self->launch = (launch_function)(uintptr_t)launch;
   self->program = (const fa3_program *)(uintptr_t)program;
   self->memo_size = (size_t)memo_size;
@@ -394,6 +413,7 @@ static void launch_dealloc(PyObject *object) {
   Py_CLEAR(self->device_number);
   Py_CLEAR(self->owner);
   Py_CLEAR(self->fail);
+  Py_CLEAR(self->finish);
   freefunc release_memory = PyType_GetSlot(type, Py_tp_free);
   release_memory(object);
   Py_DECREF(type);

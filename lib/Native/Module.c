@@ -44,11 +44,12 @@ static PyObject *native_use(PyObject *module, PyObject *args) {
   Py_XDECREF(nn);
   state->tensor = PyObject_GetAttrString(torch, "Tensor");
   state->torch_c = PyObject_GetAttrString(torch, "_C");
+  state->dtype = PyObject_GetAttrString(torch, "dtype");
   state->cuda = PyObject_GetAttrString(torch, "cuda");
   if (state->tensor)
     state->is_negative = PyObject_GetAttrString(state->tensor, "is_neg");
   if (!state->parameter || !state->is_negative || !state->torch_c ||
-      !state->cuda)
+      !state->cuda || !state->dtype)
     return NULL;
   state->exchange = find_exchange(state->tensor);
   return PyBool_FromLong(state->exchange != NULL);
@@ -74,7 +75,8 @@ static const struct {
              {offsetof(native_state, forward_class), "_forward_cls"},
              {offsetof(native_state, backward), "backward"},
              {offsetof(native_state, count), "count"},
-             {offsetof(native_state, requires_grad), "requires_grad"}};
+             {offsetof(native_state, requires_grad), "requires_grad"},
+             {offsetof(native_state, is_grad_enabled), "is_grad_enabled"}};
 enum { NUM_NAMES = sizeof(names) / sizeof(names[0]) };
 
 static int native_exec(PyObject *module) {
@@ -97,11 +99,12 @@ static int native_exec(PyObject *module) {
 
 static void native_free(void *module) {
   native_state *state = PyModule_GetState(module);
-  PyObject **all[] = {&state->tensor,      &state->parameter,
-                      &state->is_negative, &state->otherwise,
-                      &state->torch_c,     &state->cuda,
-                      &state->launch_type, &state->node_type,
-                      &state->asks,        &state->states};
+  PyObject **all[] = {
+      &state->tensor,         &state->parameter,   &state->is_negative,
+      &state->otherwise,      &state->torch_c,     &state->cuda,
+      &state->dtype,          &state->launch_type, &state->node_type,
+      &state->asks,           &state->states,      &state->backward_asks,
+      &state->backward_states};
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); ++i)
     Py_CLEAR(*all[i]);
   for (size_t i = 0; i < NUM_NAMES; ++i)
@@ -113,7 +116,16 @@ static PyMethodDef native_methods[] = {
      "use(torch, otherwise): whether its tensors can be read."},
     {"identify", (PyCFunction)(void (*)(void))native_identify, METH_FASTCALL,
      "identify(*values): a key of a call without gradients, or None."},
-    {"watch", native_watch, METH_VARARGS, "watch(asks, states)"},
+    {"name", (PyCFunction)(void (*)(void))native_name, METH_FASTCALL,
+     "name(*values): a key of a call, or None."},
+    {"call", (PyCFunction)(void (*)(void))native_call, METH_FASTCALL,
+     "call(known, scale, q, k, v, *values): launches a call that is known by "
+     "identify(q, k, v, *values), as (Launch, default scale, largest one); "
+     "None where there is none, or who looks on."},
+    {"watch", native_watch, METH_VARARGS,
+     "watch(asks, states): who looks on at calls."},
+    {"watch_backward", native_watch_backward, METH_VARARGS,
+     "watch_backward(asks, states): who has a say in a backward besides."},
     {"describe", (PyCFunction)(void (*)(void))native_describe, METH_FASTCALL,
      "describe(*tensors): all of tensors but their memory, as bytes."},
     {NULL, NULL, 0, NULL}};

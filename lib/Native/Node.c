@@ -8,76 +8,7 @@
 
 #include "Native.h"
 
-#include <stdlib.h>
-
 enum { MOST_VALUES = 24, KERNEL_ALIGNMENT = 16 };
-
-/*===----------------------------------------------------------------------===*
- * Who looks on
- *===----------------------------------------------------------------------===*/
-
-/* Whether all of `asks`, functions without arguments, say no; -1 with an
- * exception. */
-static int all_say_no(PyObject *asks) {
-  Py_ssize_t count = PyTuple_Size(asks);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject *answer =
-        PyObject_CallFunctionObjArgs(PyTuple_GetItem(asks, i), NULL);
-    int said = answer ? PyObject_IsTrue(answer) : -1;
-    Py_XDECREF(answer);
-    if (said)
-      return said < 0 ? -1 : 0;
-  }
-  return count < 0 ? -1 : 1;
-}
-
-/* Whether attributes, (object, name, value), are what they are in `states`. */
-static int all_are(PyObject *states) {
-  Py_ssize_t count = PyTuple_Size(states);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject *one = PyTuple_GetItem(states, i);
-    PyObject *value =
-        PyObject_GetAttr(PyTuple_GetItem(one, 0), PyTuple_GetItem(one, 1));
-    int same =
-        value ? PyObject_RichCompareBool(value, PyTuple_GetItem(one, 2), Py_EQ)
-              : -1;
-    Py_XDECREF(value);
-    if (same != 1)
-      return same;
-  }
-  return count < 0 ? -1 : 1;
-}
-
-/* Whether nobody looks on, nor has asked for the same bits in every run. */
-static int is_alone(const native_state *state) {
-  if (!state->asks || !state->states || getenv("XLA_FLAGS"))
-    return 0;
-  int alone = all_are(state->states);
-  return alone == 1 ? all_say_no(state->asks) : alone;
-}
-
-/* watch(asks, states): what apply() asks. */
-PyObject *native_watch(PyObject *module, PyObject *args) {
-  native_state *state = PyModule_GetState(module);
-  PyObject *asks, *states;
-  if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &asks, &PyTuple_Type,
-                        &states))
-    return NULL;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(states); ++i) {
-    PyObject *one = PyTuple_GetItem(states, i);
-    if (!PyTuple_Check(one) || PyTuple_Size(one) != 3) {
-      PyErr_SetString(PyExc_TypeError, "expected (object, name, value)");
-      return NULL;
-    }
-  }
-  Py_INCREF(asks);
-  Py_INCREF(states);
-  Py_XDECREF(state->asks);
-  Py_XDECREF(state->states);
-  state->asks = asks;
-  state->states = states;
-  Py_RETURN_NONE;
-}
 
 /*===----------------------------------------------------------------------===*
  * The backward
@@ -201,7 +132,7 @@ static PyObject *node_apply(PyObject *self, PyTypeObject *defining,
                     "apply() takes the gradients of o and lse");
     return NULL;
   }
-  int alone = grads[0] == Py_None ? 0 : is_alone(state);
+  int alone = grads[0] == Py_None ? 0 : native_is_alone_in_backward(state);
   if (alone < 0)
     return NULL;
   PyObject *made = NULL;

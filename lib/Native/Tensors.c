@@ -8,14 +8,14 @@
 
 enum { MAX_WORDS = 512, MAX_RANK = 8 };
 
-static int is_plain(const native_state *state, PyObject *object) {
+int native_is_plain(const native_state *state, PyObject *object) {
   PyObject *type = (PyObject *)Py_TYPE(object);
   return type == state->tensor || type == state->parameter;
 }
 
 int native_read(const native_state *state, PyObject *object,
                 fa3_dl_tensor *tensor) {
-  if (!state->exchange || !is_plain(state, object))
+  if (!state->exchange || !native_is_plain(state, object))
     return -1;
   if (state->exchange->tensor_from_object(object, tensor) == 0)
     return 0;
@@ -91,9 +91,23 @@ static PyObject *describe_otherwise(const native_state *state,
   return made;
 }
 
-/* Appends what a value is, if it is no tensor: nothing, a number, a tuple of
- * these. Returns the number of words, or 0. */
-static size_t append_value(PyObject *value, uint64_t *words, size_t room) {
+/* Of a string of at most eight bytes; returns the number of words, or 0. */
+static size_t append_text(PyObject *value, uint64_t *words) {
+  Py_ssize_t size;
+  const char *text = PyUnicode_AsUTF8AndSize(value, &size);
+  if (!text)
+    PyErr_Clear();
+  if (!text || size > (Py_ssize_t)sizeof(*words))
+    return 0;
+  words[0] = 6 + ((uint64_t)size << 8);
+  memcpy(words + 1, text, (size_t)size);
+  return 2;
+}
+
+/* Appends what a value is, if it is no tensor: nothing, a number, a string, an
+ * element type, a tuple of these. Returns the number of words, or 0. */
+static size_t append_value(const native_state *state, PyObject *value,
+                           uint64_t *words, size_t room) {
   PyTypeObject *type = Py_TYPE(value);
   if (room < 2)
     return 0;
@@ -119,6 +133,14 @@ static size_t append_value(PyObject *value, uint64_t *words, size_t room) {
     memcpy(words + 1, &number, sizeof(number));
     return 2;
   }
+  if (type == &PyUnicode_Type)
+    return append_text(value, words);
+  if ((PyObject *)type == state->dtype) {
+    /* torch has one of each, for ever. */
+    words[0] = 7;
+    words[1] = (uintptr_t)value;
+    return 2;
+  }
   if (type != &PyTuple_Type)
     return 0;
   Py_ssize_t count = PyTuple_Size(value);
@@ -128,7 +150,7 @@ static size_t append_value(PyObject *value, uint64_t *words, size_t room) {
     PyObject *item = PyTuple_GetItem(value, i);
     size_t added = Py_TYPE(item) == &PyTuple_Type
                        ? 0
-                       : append_value(item, words + used, room - used);
+                       : append_value(state, item, words + used, room - used);
     if (!added)
       return 0;
     used += added;
@@ -144,7 +166,7 @@ static PyObject *form_of(const native_state *state, PyObject *const *given,
   for (Py_ssize_t i = 0; i < count; ++i) {
     size_t added = 0;
     if (numbers || given[i] == Py_None)
-      added = append_value(given[i], words + used, MAX_WORDS - used);
+      added = append_value(state, given[i], words + used, MAX_WORDS - used);
     if (!added)
       added = append(state, given[i], words + used, MAX_WORDS - used);
     if (!added)
@@ -160,9 +182,13 @@ PyObject *native_form(const native_state *state, PyObject *const *given,
   return form_of(state, given, count, 0);
 }
 
-/* Whether a tensor requires a gradient; -1 with an exception. */
-static int requires_grad(const native_state *state, PyObject *object) {
-  if (!is_plain(state, object))
+PyObject *native_form_of_values(const native_state *state,
+                                PyObject *const *given, Py_ssize_t count) {
+  return form_of(state, given, count, 1);
+}
+
+int native_requires_grad(const native_state *state, PyObject *object) {
+  if (!native_is_plain(state, object))
     return 0;
   PyObject *answer = PyObject_GetAttr(object, state->requires_grad);
   if (!answer)
@@ -181,7 +207,7 @@ PyObject *native_identify(PyObject *module, PyObject *const *given,
   if (!made)
     Py_RETURN_NONE;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    int required = requires_grad(state, given[i]);
+    int required = native_requires_grad(state, given[i]);
     if (!required)
       continue;
     Py_DECREF(made);
@@ -190,6 +216,14 @@ PyObject *native_identify(PyObject *module, PyObject *const *given,
     Py_RETURN_NONE;
   }
   return made;
+}
+
+PyObject *native_name(PyObject *module, PyObject *const *given,
+                      Py_ssize_t count) {
+  PyObject *made = form_of(PyModule_GetState(module), given, count, 1);
+  if (made || PyErr_Occurred())
+    return made;
+  Py_RETURN_NONE;
 }
 
 PyObject *native_describe(PyObject *module, PyObject *const *given,

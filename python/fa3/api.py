@@ -12,7 +12,7 @@ import sys
 from typing import Any, Callable
 
 from .build.driver import Kernel, compile
-from .calls.launch import plans
+from .calls.launch import keep, plans
 from .calls.request import Request, call_key, run_traced
 from .errors import ArgumentError, UnsupportedError
 from .kernels import blocks
@@ -26,7 +26,7 @@ from .kernels.checks import (
 )
 from .kernels.spec import FLOATS_8, Regions, Spec
 from .mods.trace import trace_mods
-from .support import values
+from .support import native, values
 from .support.tensors import autocast, beside
 
 
@@ -118,6 +118,20 @@ def attention(
     Raises ArgumentError (a ValueError; ArgumentTypeError is a TypeError too),
     UnsupportedError, TraceError, CompileError, fa3_runtime.Error."""
     torch = sys.modules.get("torch")
+    if (
+        torch is not None
+        and not torch.compiler.is_compiling()
+        and score_mod is mask_mod is epilogue is block_mask is bias is alibi_slopes is sinks
+        is q_descale is k_descale is v_descale is rng_state is generator is out is lse
+        is previous is None
+        and not (dropout_p or interpret or return_max_logit)
+    ):  # fmt: skip
+        # The way of almost all calls.
+        made = native.call(
+            plans, scale, q, k, v, causal, window, softcap, out_dtype, return_lse, layout
+        )
+        if made is not None:
+            return made
     if type(causal) is not bool:
         causal = values.flag("causal", causal)
     if scale is not None and type(scale) is not float and values.is_tensor(scale):
@@ -228,7 +242,6 @@ def attention(
             lists = found
         if score_mod is None and mask_mod is None and lists is None:
             if plain and not compiling:
-                # The way of almost all calls.
                 key = call_key(q, k, v, causal, window, softcap, out_dtype, return_lse, layout)
                 if grads:
                     return _with_gradients(key, q, k, v, scale)
@@ -307,7 +320,7 @@ def attention(
             f"block_mask with blocks of {lists.size}, without torch; expected multiples "
             "of (64, 16), for these lengths, and no causal or window beside full lists"
         )
-    return Request(
+    made = Request(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
         score_mod=score_mod, mask_mod=mask_mod, bias=bias, alibi=alibi_slopes,
         sinks=sinks, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
@@ -315,6 +328,13 @@ def attention(
         interpret=interpret, key=key, dropout_p=dropout_p, rng_state=rng_state,
         epilogue=epilogue, **(lists.named if lists is not None else {}),
     ).run()  # fmt: skip
+    if key is not None:
+        call = plans.get(key)
+        in_c = call.in_c if call is not None else None
+        name = native.identify(q, k, v, causal, window, softcap, out_dtype, return_lse, layout)
+        if in_c is not None and name is not None:
+            keep(name, lambda: in_c)
+    return made
 
 
 def _with_gradients(key: Any, q: Any, k: Any, v: Any, scale: float | None) -> Any:

@@ -97,21 +97,30 @@ def flash_attn_varlen_func(
     (queries of all sequences, heads, dv) as flash_attn_func has it. return_max_logit:
     True for the largest score of each head, float32 (heads,), over all sequences, "row"
     for that of each query, (heads, queries), -inf in rows that are no query's."""
-    key, given = None, (
+    key, name, given = None, None, (
         q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, None, None, None, None,
         None, None, None, None, None, q_descale, k_descale, v_descale, qv,
     )  # fmt: skip
     if qv is None and return_max_logit is False and not (
         torch.compiler.is_compiling() or watch.is_watched()
     ):  # fmt: skip
-        key = native.identify(
-            _PACKED, *given, softmax_scale, causal, window_size, attention_chunk, softcap,
-            num_splits, pack_gqa, return_attn_probs, max_seqlen_q, max_seqlen_k,
-            invariance.part_keys(None),
+        numbers = (
+            softmax_scale, causal, window_size, attention_chunk, softcap, num_splits, pack_gqa,
+            return_attn_probs, max_seqlen_q, max_seqlen_k, invariance.part_keys(None),
         )  # fmt: skip
-        again = plans.get(key)
-        if again is not None:
-            return again.again(given, softmax_scale)
+        grads = torch.is_grad_enabled() and (
+            q.requires_grad or k.requires_grad or v.requires_grad
+        )  # fmt: skip
+        if not grads:
+            key = native.identify(_PACKED, *given, *numbers)
+            again = plans.get(key)
+            if again is not None:
+                return again.again(given, softmax_scale)
+        elif q_descale is k_descale is v_descale is None:
+            name = native.name(_WITH_GRADIENTS, *given[:7], *numbers)
+            made = packed.again(name, given, deterministic)
+            if made is not None:
+                return made if return_attn_probs else made[0]
     if qv is not None and is_operand(q, qv, k, v):
         (qv,) = _contiguous(qv)
     else:
@@ -146,6 +155,8 @@ def flash_attn_varlen_func(
     made = _with_head_dims(q, k, v, named, run)
     if key is not None:
         _learn(key, given, named, splits=splits, pack_heads=pack_gqa, max_q=max_q, max_k=max_k)
+    elif name is not None:
+        packed.learn(name, given, named, max_q, max_k, deterministic)
     return max_logit.choose(made, kind, wants_lse, 0) if kind else made
 
 
@@ -298,7 +309,7 @@ def get_scheduler_metadata(
 
 
 #: What keys of calls begin with (native.identify).
-_PACKED, _CACHED = 1, 2
+_PACKED, _CACHED, _WITH_GRADIENTS = 1, 2, 3
 
 
 def _learn(key: Any, given: tuple[Any, ...], named: dict[str, Any], **more: Any) -> None:

@@ -19,7 +19,10 @@ if support.HAS_TORCH:
     from fa3 import flash_attn_interface, sdpa, serving
     from fa3.autograd import nodes
     from fa3.calls import launch
+    from fa3.serving import packed
+    from fa3.support import native
 
+IN_C = support.HAS_TORCH and native.module() is not None
 HAS_KERNELS = support.HAS_TORCH and hasattr(torch.library, "get_kernel")
 
 
@@ -113,7 +116,8 @@ class NodeTest(Again):
         with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x.contiguous()):
             o = self.call()
         o.backward(self.do)
-        strides = {one.made[0][1][1] for one in support.plans("backward").values()}
+        makers = [one.made[0] for one in support.plans("backward").values()]
+        strides = {make(*args, **named).stride() for make, args, named in makers}
         self.assertEqual(strides, {self.q.stride(), (16384, 4096, 64, 1)})
         known = len(support.plans("backward"))
         wide = torch.zeros(1, 4, 64, 65, dtype=torch.bfloat16)
@@ -171,6 +175,22 @@ class SequencesTest(Again):
             known.append(launched)
         self.assertEqual(known[0], known[1])
         self.assertEqual(len(support.plans("packed backward")), 1)
+        ready = [one for one in launch.plans.values() if isinstance(one, packed._Call)]
+        self.assertEqual(sum(one.forward is not None for one in ready), 2 * IN_C)
+        run, more = flash_attn_interface.flash_attn_varlen_func, {"return_attn_probs": True}
+        run(*rows, starts, starts, 64, 64, softmax_scale=0.3, causal=True, **more)
+        with mock.patch.object(serving, "known", None) if IN_C else contextlib.nullcontext():
+            o, launched = self.launches(lambda: run(*rows, starts, starts, 64, 64, causal=True))
+            self.assertEqual((launched, o.requires_grad), (["attention_serving"], True))
+            o, lse = run(*rows, starts, starts, 64, 64, softmax_scale=0.3, causal=True, **more)
+            self.assertEqual((o.shape, lse.shape), (rows[0].shape, (4, 96)))
+            torch.autograd.grad((o, lse), rows, (torch.ones_like(o), torch.ones_like(lse)))
+        with torch.no_grad():
+            self.assertFalse(run(*rows, starts, starts, 64, 64, causal=True).requires_grad)
+        torch.use_deterministic_algorithms(True)
+        self.addCleanup(torch.use_deterministic_algorithms, False)
+        run(*rows, starts, starts, 64, 64, causal=True).sum().backward()
+        self.assertEqual(len(support.plans("packed backward")), 3)
         with self.assertRaisesRegex(fa3.UnsupportedError, "second-order"):
             o = flash_attn_interface.flash_attn_varlen_func(*rows, starts, starts, 64, 64)
             (dq,) = torch.autograd.grad(o.float().sum(), rows[0], create_graph=True)

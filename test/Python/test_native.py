@@ -4,6 +4,7 @@ both on the fake driver."""
 
 import contextlib
 import gc
+import inspect
 import itertools
 import os
 import pathlib
@@ -89,6 +90,7 @@ class IdentifyTest(unittest.TestCase):
         values = [
             None, True, False, 0, 1, -1, 1 << 40, 0.0, -0.0, 1.0, 0.5, float("inf"), (), (0,),
             (1,), (1, 2), (2, 1), (None, 1), (1, None), (True,), q, q.int(), q.T, q[0],
+            "", "q", "k", "bhsd", "bshd", ("q",), torch.float16, torch.bfloat16, "\0",
         ]  # fmt: skip
         keys = [native.module().identify(one) for one in values]
         self.assertEqual(len(set(keys)), len(values))
@@ -104,7 +106,7 @@ class IdentifyTest(unittest.TestCase):
 
         q = torch.zeros(2, 3)
         for one in (
-            "q", [1], {}, 1 << 64, -(1 << 70), Whole(1), ((1,),), torch.float16, 1j,
+            "q" * 9, "\ud800", [1], {}, 1 << 64, -(1 << 70), Whole(1), ((1,),), 1j, torch,
             q.clone().requires_grad_(), torch.zeros(2, device="meta"), (q,),
         ):  # fmt: skip
             self.assertIsNone(native.module().identify(q, one, 1))
@@ -174,6 +176,76 @@ class LaunchTest(unittest.TestCase):
             ),
         }  # fmt: skip
 
+    @needs_native
+    def test_call(self):
+        """A call that was made before is one of C, with all that it depends on."""
+        q, k = self.q, self.q.clone()
+        turned = q.transpose(1, 2).contiguous().transpose(1, 2)
+        ways = [
+            {}, {"causal": True}, {"window": (3, 4)}, {"softcap": 2.0},
+            {"return_lse": True}, {"out_dtype": torch.bfloat16}, {"layout": "bshd"},
+        ]  # fmt: skip
+        for one in (q, turned):
+            for named in ways:
+                first = fa3.attention(one, k, k, **named)
+                with mock.patch.object(native, "form", None):
+                    (made,) = [fa3.attention(one, k.clone(), k, scale=0.5, **named)]
+                for a, b in zip(*[x if type(x) is tuple else (x,) for x in (first, made)]):
+                    self.assertEqual((a.shape, a.stride(), a.dtype),
+                                     (b.shape, b.stride(), b.dtype))  # fmt: skip
+        with mock.patch.object(native, "form", None):
+            self.assertEqual(
+                [one.shape for one in fa3.attention(q, k, k, return_lse=True)],
+                [q.shape, q.shape[:3]],
+            )
+            for named in ({"softcap": 2}, {"scale": 1}, {"scale": -0.5}, {"causal": 1}):
+                with self.assertRaises(TypeError):
+                    fa3.attention(q, k, k, **named)  # the way of Python
+
+    def test_call_of_few_arguments(self):
+        """Any that is not in the key, also one that there will be, is no call of C."""
+        known = {"q", "k", "v", "causal", "window", "softcap", "scale", "out_dtype",
+                 "return_lse", "layout"}  # fmt: skip
+        others = set(inspect.signature(fa3.attention).parameters) - known
+        self.assertIn("previous", others)
+        for name in sorted(others):
+            with mock.patch.object(native, "call") as call, contextlib.suppress(Exception):
+                fa3.attention(self.q, self.q, self.q, **{name: object()})
+            self.assertFalse(call.called, name)
+        with mock.patch.object(native, "call", return_value="made"):
+            self.assertEqual(fa3.attention(self.q, self.q, self.q), "made")
+
+    @needs_native
+    def test_call_that_is_none(self):
+        from torch.utils.flop_counter import FlopCounterMode
+
+        q, grads = self.q, self.q.clone().requires_grad_()
+        for _ in range(2):
+            self.assertEqual(len(self.launches(lambda: fa3.attention(q, q, q))), 1)
+        with FlopCounterMode(display=False) as counter:
+            fa3.attention(q, q, q)
+        self.assertGreater(counter.get_total_flops(), 0)
+        self.assertTrue(fa3.attention(grads, q, q).requires_grad)
+        with torch.no_grad(), mock.patch.object(native, "form", None):
+            self.assertFalse(fa3.attention(grads, q, q).requires_grad)
+        mapped = torch.func.vmap(lambda x: fa3.attention(x, x, x))(torch.stack([q, q]))
+        self.assertEqual(mapped.shape, (2, *q.shape))
+        with self.assertRaisesRegex(fa3.ArgumentError, "scale"):
+            fa3.attention(q, q, q, scale=-1.0)
+        nested = torch.nested.nested_tensor([q[0]])
+        for one in (nested, nested.clone().requires_grad_()):
+            with self.assertRaisesRegex(fa3.Fa3Error, ": a nested tensor"):
+                fa3.attention(one, one, one)
+        call = native.module().call
+        self.assertIsNone(call({}, None, q, q, q))
+        self.assertIsNone(call({}, None, q, "q", q))
+        for given in ((), ([], None, q, q, q), ({}, None, q, q)):
+            with self.assertRaises(TypeError):
+                call(*given)
+        for known in (None, (), (1, 2, 3)):
+            with self.assertRaises(TypeError):
+                call({native.identify(q, q, q, 1): known}, None, q, q, q, 1)
+
     def test_autocast(self):
         """What is launched again has the type that autocast gave, and is no call of
         float32 without it."""
@@ -202,8 +274,11 @@ class LaunchTest(unittest.TestCase):
             for in_c in (True, False):
                 with contextlib.ExitStack() as stack:
                     if not in_c:
-                        stack.enter_context(mock.patch.object(native, "module", lambda: None))
-                        stack.enter_context(mock.patch.object(native, "form", native.described))
+                        for name_in_c, in_python in (
+                            ("module", lambda: None), ("form", native.described),
+                            ("identify", native._nothing), ("call", native._nothing),
+                        ):  # fmt: skip
+                            stack.enter_context(mock.patch.object(native, name_in_c, in_python))
                     self.clear()
                     made.append([self.launches(call) for _ in range(3)])
             with self.subTest(name):
@@ -256,7 +331,9 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(sys.getrefcount(o), 2)
         del o, lse
         gc.collect()
-        self.assertEqual((sys.getrefcount(self.q), _count()), (count, tensors))
+        self.assertEqual(sys.getrefcount(self.q), count)
+        # What tests before this one have left may go meanwhile.
+        self.assertLessEqual(_count(), tensors)
 
     # -- gradients ----------------------------------------------------------------
 

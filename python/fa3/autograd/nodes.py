@@ -153,7 +153,8 @@ def run_in_c(function: type[torch.autograd.Function], door: Any, width: int = 4)
     made = getattr(function, "_backward_cls", None)
     if module is None or made is None:
         return
-    module.watch(*watch.asked_in_c(door))
+    module.watch(*watch.asked_in_c())
+    module.watch_backward(*watch.asked_in_backward(door))
     count = getattr(function, "count", None)
     function._backward_cls = type(  # type: ignore[attr-defined]
         made.__name__, (module.Node, made),

@@ -12,7 +12,7 @@ from ..build.driver import Kernel
 from ..errors import UnsupportedError
 from ..kernels.checks import MAX_SCALE, check_scalars, check_scale
 from ..support import tensors
-from .launch import Launcher
+from .launch import Launcher, maker
 
 if TYPE_CHECKING:
     from .request import Request
@@ -57,7 +57,9 @@ class Call:
         made, place = (), None
         if tensors.is_torch(request.values["q"]):
             place = request.values["q"].device
-            made = _makers(sys.modules["torch"], outputs)
+            made = tuple(
+                maker(tuple(one.shape), one.stride(), one.dtype, one.device) for one in outputs
+            )
         places = range(len(order), len(order) + len(outputs))
         self.launcher = Launcher(
             kernel, self.device, arguments, (*(order[name] for name in inputs), *places),
@@ -66,6 +68,14 @@ class Call:
         #: Bytes for launch_at, at any address.
         self.workspace_size = self.launcher.workspace_size
         self._run = self.launcher.run
+
+    @property
+    def in_c(self) -> Any:
+        """For native.call; None where that cannot make this call."""
+        launch = self.launcher.in_c
+        if launch is None or self._filled or len(self.names) != 3 or self.scalars:
+            return None
+        return launch, self.default_scale, MAX_SCALE
 
     def __call__(self, q: Any, k: Any, v: Any, scale: float | None) -> Any:
         """Once more, with tensors of the same types, shapes and strides."""
@@ -113,12 +123,3 @@ class Call:
         self.launcher.at(
             [*addresses[:count], scale, *scalars, *addresses[count:]], stream, workspace
         )
-
-
-def _makers(torch: Any, outputs: Sequence[Any]) -> tuple[Any, ...]:
-    """What makes the outputs of a call, of which these are ones."""
-    return tuple(
-        (torch.empty_strided, (tuple(one.shape), one.stride()),
-         {"dtype": one.dtype, "device": one.device})
-        for one in outputs
-    )  # fmt: skip

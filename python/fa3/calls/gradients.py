@@ -20,7 +20,7 @@ from ..kernels.spec import BackwardSpec
 from ..support import forks, native, tensors
 from ..support.tensors import CPU
 from .call import device_guard
-from .launch import Launcher, Maker, keep, plans
+from .launch import Launcher, Maker, keep, maker, plans
 from .request import Request, program_request
 
 logger = logging.getLogger("fa3")
@@ -100,12 +100,7 @@ def remember(
 
 def _makers(*given: Any) -> tuple[Maker, ...]:
     """What makes the gradients of tensors."""
-    torch = sys.modules["torch"]
-    return tuple(
-        (torch.empty_strided, (tuple(one.shape), _dense(one)),
-         {"dtype": one.dtype, "device": one.device})
-        for one in given
-    )  # fmt: skip
+    return tuple(maker(tuple(one.shape), _dense(one), one.dtype, one.device) for one in given)
 
 
 def _names(

@@ -265,8 +265,8 @@ def _makers(spec: Spec, made: Sequence[Any]) -> tuple[Maker, ...]:
     if not spec.max_logits:
         return first
     # Who reduces them must not see what was there in rows that are no query's.
-    _, (shape,), named = first[1]
-    return *first, (torch.full, (shape, float("-inf")), named)
+    _, like, named = first[1]
+    return *first, (torch.full_like, (*like, float("-inf")), named)
 
 
 def known(

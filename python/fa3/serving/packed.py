@@ -60,10 +60,9 @@ def attention(
     same = deterministic or gradients.is_deterministic()
     window = tuple(window) if window else None
     columns = q.shape[-1]
-    key = (
-        "packed", max_q, max_k, causal, window, softcap, chunk, scale, interpret, same,
-        columns, max_logits,
-    )  # fmt: skip
+    key = _name_of(
+        max_q, max_k, causal, window, softcap, chunk, scale, interpret, same, columns, max_logits
+    )
     call = plans.get(key) or keep(key, lambda: _Call(
         max_q, max_k, {
             "causal": causal, "window": window, "softcap": softcap, "chunk": chunk,
@@ -77,6 +76,38 @@ def attention(
     node = _Attention if max_logits or watch.is_watched() else _Node
     made = node.apply(q, k, v, cu_q, cu_k, used_q, used_k, call)
     return made if return_lse or max_logits else made[0]
+
+
+def _name_of(*values: Any) -> tuple[Any, ...]:
+    """All that a _Call depends on: lengths, causal, window, softcap, chunk, scale,
+    interpret, whether it is deterministic, columns, max_logits."""
+    return "packed", *values
+
+
+def again(name: Any, given: Sequence[Any], deterministic: bool) -> Any:
+    """o and lse of a call that `learn` has, at which nobody looks; else None."""
+    call = plans.get(name)
+    if call is None or call.deterministic != (deterministic or gradients.is_deterministic()):
+        return None
+    from .. import torch as door
+
+    return _apply(*given[:7], call) if door._kind in door.OWN else None
+
+
+def learn(
+    name: Any, given: tuple[Any, ...], named: dict[str, Any], max_q: int, max_k: int,
+    deterministic: bool,
+) -> None:  # fmt: skip
+    """Keeps what a call that was just made has left, if it can be made again."""
+    window, scale = tuple(named["window"]) if named["window"] else None, named["scale"]
+    same = deterministic or gradients.is_deterministic()
+    call = plans.get(_name_of(
+        max_q, max_k, named["causal"], window, named["softcap"], named["chunk"], scale, False,
+        same, given[0].shape[-1], False,
+    ))  # fmt: skip
+    known = None if call is None else _known(given[:7], call)
+    if known is not None:
+        keep(name, lambda: dataclasses.replace(call, forward=known))
 
 
 _WHAT = "packed sequences"
@@ -94,6 +125,8 @@ class _Call:
     known: dict[Any, Any]
     behind: tuple[float, int] | None
     max_logits: bool = False
+    #: What makes o and lse of tensors of one form.
+    forward: Any = None
 
 
 def _numbers(scale: Any, columns: int, max_q: int) -> tuple[float, int] | None:
@@ -151,10 +184,15 @@ class _Node(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Any:  # type: ignore[override]
         *given, call = inputs
-        made = _run_again(given, call) or _Attention.forward(*inputs)
+        known = call.forward or _known(given, call)
+        if known is not None:
+            made = known.again((*given, *_OTHERS), call.named["scale"])
+        else:
+            made = _Attention.forward(*inputs)
         ctx.asked = ctx.call = call
-        ctx.save_for_backward(*given, *made)
-        ctx.set_materialize_grads(False)
+        # save_for_backward and set_materialize_grads
+        ctx.to_save = (*given, *made)
+        ctx.materialize_grads = False
         return made
 
     @staticmethod
@@ -171,18 +209,20 @@ class _Node(torch.autograd.Function):
         return *grads, *(None,) * 5
 
 
-def _run_again(given: Sequence[Any], call: _Call) -> Any:
-    """o and lse, if such a call was made before."""
+#: _Node.apply without what it does for transforms, at which somebody looks.
+_apply = super(torch.autograd.Function, _Node).apply
+
+
+def _known(given: Sequence[Any], call: _Call) -> Any:
+    """The forward of such a call, if that was made before."""
     named = call.named
     if named["interpret"]:
         return None
-    given = (*given, *_OTHERS)
-    again = serving.known(
-        given, causal=named["causal"], window=named["window"], softcap=named["softcap"],
-        chunk=named["chunk"], splits=0, pack_heads=None, max_q=call.max_q,
-        max_k=call.max_k, return_lse=True,
+    return serving.known(
+        (*given, *_OTHERS), causal=named["causal"], window=named["window"],
+        softcap=named["softcap"], chunk=named["chunk"], splits=0, pack_heads=None,
+        max_q=call.max_q, max_k=call.max_k, return_lse=True,
     )  # fmt: skip
-    return None if again is None else again.again(given, named["scale"])
 
 
 def _remember(call: _Call, do: Any, dlse: Any, saved: Any, grads: Any) -> None:
@@ -201,8 +241,9 @@ def _remember(call: _Call, do: Any, dlse: Any, saved: Any, grads: Any) -> None:
         return
     launcher, names = found
     order = {name: n for n, name in enumerate((*_SAVED, "scale", "max_q", *_GRADS))}
-    zeros = [(torch.zeros, args, named) for _, args, named in makers(*grads)]
-    in_c = launcher.rearranged([order[name] for name in names], zeros).in_c
+    places = [order[name] for name in names]
+    # One kernel for all three zeroes them.
+    in_c = launcher.rearranged(places, makers(*grads), torch._foreach_zero_).in_c
     if in_c is not None:
         keep(native.form(*values.values()), lambda: in_c, call.known)
 

@@ -106,6 +106,37 @@ def _nothing(*given: Any) -> None:
     return None
 
 
-#: A key of a call with these tensors, None, numbers, and tuples of numbers; None where
-#: there is something else, where a tensor requires a gradient, and without fa3_native.
+#: A key of a call with these tensors, None, numbers, short strings, element types of torch
+#: and tuples of these; None where there is something else, where a tensor requires a
+#: gradient, and without fa3_native.
 identify: Callable[..., Any] = _identify_first
+
+
+def _name_first(*given: Any) -> Any:
+    global name
+    made = module()
+    name = _nothing if made is None else made.name
+    return name(*given)
+
+
+#: The same of tensors that may require gradients.
+name: Callable[..., Any] = _name_first
+
+
+def _call_first(*given: Any) -> Any:
+    global call
+    made = module()
+    if made is None:
+        call = _nothing
+    else:
+        from . import watch
+
+        made.watch(*watch.asked_in_c())
+        call = made.call
+    return call(*given)
+
+
+#: call(known, scale, q, k, v, *values) launches what `known` has by identify(q, k, v,
+#: *values), (Launch, default scale, largest one), and gives what that makes; None where
+#: there is nothing, where somebody looks on, and where it needs gradients.
+call: Callable[..., Any] = _call_first

@@ -26,15 +26,17 @@ def is_watched() -> bool:
     return bool(_modes() or _transforms() or is_tracing() or forward_ad._current_level >= 0)
 
 
-def asked_in_c(door: Any) -> tuple[Any, Any]:
-    """What fa3_native asks in a backward: functions that have to say no, attributes
-    that have to be these. Else somebody looks on, derives it, or wants the same bits in
-    every run. `door` is fa3.torch."""
-    asks = (
-        _modes, _transforms, is_tracing, torch.is_grad_enabled,
-        torch._C._get_deterministic_algorithms,
-    )  # fmt: skip
-    return asks, ((forward_ad, "_current_level", -1), (door, "_kind", "fa3"))
+def asked_in_c() -> tuple[Any, Any]:
+    """What fa3_native asks in place of is_watched(): functions that have to say no, and
+    attributes that have to be these."""
+    return (_modes, _transforms, is_tracing), ((forward_ad, "_current_level", -1),)
+
+
+def asked_in_backward(door: Any) -> tuple[Any, Any]:
+    """What it asks in a backward besides: else somebody derives it, or wants the same
+    bits in every run. `door` is fa3.torch."""
+    asks = torch.is_grad_enabled, torch._C._get_deterministic_algorithms
+    return asks, ((door, "_kind", "fa3"),)
 
 
 def is_recorded() -> bool:
