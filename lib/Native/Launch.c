@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A Launch has the arguments of a program with fixed types, shapes and strides
- * (fa3.plan.Plan). run(*values) makes what the kernels write, puts addresses
- * and numbers in, and launches on the current stream of the device.
+ * (fa3.calls.plan.Plan). run(*values) makes what the kernels write, puts
+ * addresses and numbers in, and launches on the current stream of the device.
  *===----------------------------------------------------------------------===*/
 
 #include "Native.h"

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Node goes in front of the class of a node that torch.autograd.Function makes
- * (fa3.nodes). Its apply() runs a backward that was made before, when nobody
- * looks on; else it calls the function's own.
+ * (fa3.autograd.nodes). Its apply() runs a backward that was made before, when
+ * nobody looks on; else it calls the function's own.
  *===----------------------------------------------------------------------===*/
 
 #include "Native.h"
