@@ -56,7 +56,13 @@ private:
   Target getTarget(const State &state, Layout layout) const;
   bool fits(const State &state, const Target &target) const;
   Value narrow(OpBuilder &b, Value tensor) const;
+  bool readScale(OpBuilder &b, Type queryType, std::string &reason);
+  ForwardOp createForward(OpBuilder &b, Value query, Value key, Value value);
   ForwardOp create(std::string &reason);
+  Value convertResult(OpBuilder &b, Value result, const State &state,
+                      const Target &target) const;
+  Value widen(OpBuilder &b, Value out, std::string &reason) const;
+  void eraseFollowers();
   bool replace(ForwardOp forward, std::string &reason);
 
   Problem &problem;
@@ -65,6 +71,9 @@ private:
   Layout layout = Layout::bhsd;
   bool transposedV = false;
   State q, k, v, o;
+  /// Of attention.forward: a number, a scalar, or neither for 1/sqrt(head dim).
+  std::optional<double> scale;
+  Value scaleValue;
   /// The result of the operation and what became of it in front of `o`.
   SmallVector<State> passed;
   Recorder recorder;
@@ -296,6 +305,63 @@ Value Assembler::narrow(OpBuilder &b, Value tensor) const {
                                  type.clone(problem.castType), tensor);
 }
 
+/// Takes the scale of the problem as attention.forward has it.
+bool Assembler::readScale(OpBuilder &b, Type queryType, std::string &reason) {
+  Location loc = problem.op->getLoc();
+  scale = problem.scale;
+  scaleValue = problem.scaleValue;
+  if (scaleValue) {
+    if (std::optional<double> number = getNumber(scaleValue)) {
+      scale = number;
+      scaleValue = {};
+    } else if (auto type = dyn_cast<FloatType>(scaleValue.getType());
+               !type || type.getWidth() > 64) {
+      reason = "its scale is no float";
+      return false;
+    } else if (type.getWidth() < 32) {
+      scaleValue = arith::ExtFOp::create(b, loc, b.getF32Type(), scaleValue);
+    } else if (type.getWidth() > 32) {
+      scaleValue = arith::TruncFOp::create(b, loc, b.getF32Type(), scaleValue);
+    }
+  }
+  auto query = cast<RankedTensorType>(queryType);
+  // 1/sqrt(d) is what attention.forward has by itself.
+  if (scale && !query.isDynamicDim(3) &&
+      static_cast<float>(*scale) ==
+          static_cast<float>(1.0 / std::sqrt(query.getDimSize(3))))
+    scale = std::nullopt;
+  return true;
+}
+
+/// The operation on operands of rank 4, with empty regions.
+ForwardOp Assembler::createForward(OpBuilder &b, Value query, Value key,
+                                   Value value) {
+  auto queryType = cast<RankedTensorType>(query.getType());
+  auto valueType = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> extents(queryType.getShape());
+  extents.back() =
+      valueType.getDimSize(transposedV ? (layout == Layout::bhsd ? 2 : 1) : 3);
+  SmallVector<Attribute> mods;
+  SmallVector<Value, 1> aux;
+  if (problem.keyLengths) {
+    aux.push_back(problem.keyLengths);
+    mods.push_back(fa3::attention::UsedAttr::get(b.getContext(), std::nullopt,
+                                                 std::optional<int64_t>(0)));
+  }
+  mods.append(problem.mods);
+  auto forward = ForwardOp::create(b, problem.op->getLoc(), query, key, value,
+                                   mods, aux, scaleValue, layout,
+                                   /*withLse=*/bool(problem.lse.value));
+  if (problem.sinks)
+    forward.getSinksMutable().assign(problem.sinks);
+  forward.getO().setType(
+      RankedTensorType::get(extents, queryType.getElementType()));
+  forward.setTransposedV(transposedV);
+  if (scale)
+    forward.setLiteralScaleAttr(b.getF32FloatAttr(*scale));
+  return forward;
+}
+
 ForwardOp Assembler::create(std::string &reason) {
   Operation *op = problem.op;
   OpBuilder b(op, &recorder);
@@ -312,55 +378,11 @@ ForwardOp Assembler::create(std::string &reason) {
     reason = "its shapes are not known well enough to be brought to rank 4";
     return {};
   }
-
   for (Value *tensor : {&query, &key, &value})
     *tensor = narrow(b, *tensor);
-
-  std::optional<double> scale = problem.scale;
-  Value scaleValue = problem.scaleValue;
-  if (scaleValue) {
-    if (std::optional<double> number = getNumber(scaleValue)) {
-      scale = number;
-      scaleValue = {};
-    } else if (auto type = dyn_cast<FloatType>(scaleValue.getType());
-               !type || type.getWidth() > 64) {
-      reason = "its scale is no float";
-      return {};
-    } else if (type.getWidth() < 32) {
-      scaleValue = arith::ExtFOp::create(b, loc, b.getF32Type(), scaleValue);
-    } else if (type.getWidth() > 32) {
-      scaleValue = arith::TruncFOp::create(b, loc, b.getF32Type(), scaleValue);
-    }
-  }
-  auto queryType = cast<RankedTensorType>(query.getType());
-  // 1/sqrt(d) is what attention.forward has by itself.
-  if (scale && !queryType.isDynamicDim(3) &&
-      static_cast<float>(*scale) ==
-          static_cast<float>(1.0 / std::sqrt(queryType.getDimSize(3))))
-    scale = std::nullopt;
-
-  auto valueType = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> extents(queryType.getShape());
-  extents.back() =
-      valueType.getDimSize(transposedV ? (layout == Layout::bhsd ? 2 : 1) : 3);
-  SmallVector<Attribute> mods;
-  SmallVector<Value, 1> aux;
-  if (problem.keyLengths) {
-    aux.push_back(problem.keyLengths);
-    mods.push_back(fa3::attention::UsedAttr::get(b.getContext(), std::nullopt,
-                                                 std::optional<int64_t>(0)));
-  }
-  mods.append(problem.mods);
-  auto forward =
-      ForwardOp::create(b, loc, query, key, value, mods, aux, scaleValue,
-                        layout, /*withLse=*/bool(problem.lse.value));
-  if (problem.sinks)
-    forward.getSinksMutable().assign(problem.sinks);
-  forward.getO().setType(
-      RankedTensorType::get(extents, queryType.getElementType()));
-  forward.setTransposedV(transposedV);
-  if (scale)
-    forward.setLiteralScaleAttr(b.getF32FloatAttr(*scale));
+  if (!readScale(b, query.getType(), reason))
+    return {};
+  ForwardOp forward = createForward(b, query, key, value);
   // Dimensions of one element need no code.
   Roles roles{labels.dropUnits(parts.batch), labels.dropUnits(parts.getHeads()),
               labels.dropUnits(parts.query), labels.dropUnits(parts.key)};
@@ -368,69 +390,49 @@ ForwardOp Assembler::create(std::string &reason) {
   return forward;
 }
 
-/// Gives the users of the other project's results those of `forward`.
-bool Assembler::replace(ForwardOp forward, std::string &reason) {
-  OpBuilder b(forward->getContext(), &recorder);
-  b.setInsertionPointAfter(forward);
-  auto convert = [&](Value result, const State &state,
-                     const Target &target) -> Value {
-    RankedTensorType wanted = getTensorType(state.value);
-    Value value =
-        reshape(b, forward.getLoc(), labels, result, target, state.dims);
-    if (!value)
+//===----------------------------------------------------------------------===//
+// Its results
+//===----------------------------------------------------------------------===//
+
+/// A result in the shape and type of `state`; null if that is not possible.
+Value Assembler::convertResult(OpBuilder &b, Value result, const State &state,
+                               const Target &target) const {
+  Location loc = result.getLoc();
+  RankedTensorType wanted = getTensorType(state.value);
+  Value value = reshape(b, loc, labels, result, target, state.dims);
+  if (!value)
+    return {};
+  if (value.getType() != wanted) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getElementType() != wanted.getElementType() ||
+        !tensor::CastOp::areCastCompatible(type, wanted))
       return {};
-    if (value.getType() != wanted) {
-      auto type = cast<RankedTensorType>(value.getType());
-      if (type.getElementType() != wanted.getElementType() ||
-          !tensor::CastOp::areCastCompatible(type, wanted))
-        return {};
-      value = tensor::CastOp::create(b, forward.getLoc(), wanted, value);
-    }
-    return fromBuiltin(b, forward.getLoc(), value, state.value.getType());
-  };
-  RankedTensorType wanted = getTensorType(o.value);
-  Value out = forward.getO();
-  if (problem.castType && wanted.getElementType().isF32()) {
-    auto type = cast<RankedTensorType>(out.getType());
-    out = arith::ExtFOp::create(b, forward.getLoc(), type.clone(b.getF32Type()),
-                                out);
-  } else if (wanted.getElementType() != forward.getElementType()) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << "expects a result of the element type of q ("
-       << forward.getElementType() << "), got " << wanted.getElementType();
-    reason = text;
-    return false;
+    value = tensor::CastOp::create(b, loc, wanted, value);
   }
-  Value result = convert(out, o, getTarget(o, layout));
-  Value lse;
-  if (problem.lse.value)
-    lse = convert(forward.getLse(), problem.lse,
-                  {parts.batch, parts.getHeads(), parts.query});
-  if (!result || (problem.lse.value && !lse)) {
-    reason = "the shape of its result is not known well enough";
-    return false;
-  }
-  // Others may ask what stands between the operation and `o` for extents.
-  SmallVector<std::pair<Value, Value>> asked;
-  for (const State &state : passed) {
-    if (state.value.hasOneUse())
-      continue;
-    Value same = convert(out, state, getTarget(state, layout));
-    if (!same) {
-      reason = "the shape of its result is not known well enough";
-      return false;
-    }
-    asked.push_back({state.value, same});
-  }
+  return fromBuiltin(b, loc, value, state.value.getType());
+}
+
+/// The output in the element type that the program has; null if there is no
+/// way.
+Value Assembler::widen(OpBuilder &b, Value out, std::string &reason) const {
+  Type wanted = getTensorType(o.value).getElementType();
+  auto type = cast<RankedTensorType>(out.getType());
+  if (problem.castType && wanted.isF32())
+    return arith::ExtFOp::create(b, out.getLoc(), type.clone(b.getF32Type()),
+                                 out);
+  if (wanted == type.getElementType())
+    return out;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "expects a result of the element type of q (" << type.getElementType()
+     << "), got " << wanted;
+  reason = text;
+  return {};
+}
+
+/// Erases what stands between the operation and `o`.
+void Assembler::eraseFollowers() {
   Operation *last = o.value.getDefiningOp();
-  o.value.replaceAllUsesWith(result);
-  if (lse)
-    problem.lse.value.replaceAllUsesWith(lse);
-  for (auto [value, same] : asked)
-    value.replaceUsesWithIf(same, [](OpOperand &use) {
-      return getName(use.getOwner()) == "tensor.dim";
-    });
   for (const State &state : llvm::reverse(passed)) {
     SmallVector<Operation *> others;
     for (Value operand : llvm::drop_begin(last->getOperands()))
@@ -440,6 +442,44 @@ bool Assembler::replace(ForwardOp forward, std::string &reason) {
     eraseDead(others);
     last = state.value.getDefiningOp();
   }
+}
+
+/// Gives the users of the other project's results those of `forward`.
+bool Assembler::replace(ForwardOp forward, std::string &reason) {
+  OpBuilder b(forward->getContext(), &recorder);
+  b.setInsertionPointAfter(forward);
+  Value out = widen(b, forward.getO(), reason);
+  if (!out)
+    return false;
+  Value result = convertResult(b, out, o, getTarget(o, layout));
+  Value lse;
+  if (problem.lse.value)
+    lse = convertResult(b, forward.getLse(), problem.lse,
+                        {parts.batch, parts.getHeads(), parts.query});
+  if (!result || (problem.lse.value && !lse)) {
+    reason = "the shape of its result is not known well enough";
+    return false;
+  }
+  // Others may ask what stands between the operation and `o` for extents.
+  SmallVector<std::pair<Value, Value>> asked;
+  for (const State &state : passed) {
+    if (state.value.hasOneUse())
+      continue;
+    Value same = convertResult(b, out, state, getTarget(state, layout));
+    if (!same) {
+      reason = "the shape of its result is not known well enough";
+      return false;
+    }
+    asked.push_back({state.value, same});
+  }
+  o.value.replaceAllUsesWith(result);
+  if (lse)
+    problem.lse.value.replaceAllUsesWith(lse);
+  for (auto [value, same] : asked)
+    value.replaceUsesWithIf(same, [](OpOperand &use) {
+      return getName(use.getOwner()) == "tensor.dim";
+    });
+  eraseFollowers();
   for (auto [value, same] : asked)
     if (same.use_empty() && same != out)
       eraseDead(same.getDefiningOp());

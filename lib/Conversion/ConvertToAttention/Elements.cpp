@@ -30,71 +30,87 @@ static StringRef getComparison(Operation *op) {
       .Default("");
 }
 
+/// What the overload says follows from the types.
+static StringRef getAtenName(StringRef name) {
+  StringRef base = name.split('.').first;
+  return llvm::StringSwitch<StringRef>(base)
+      .Cases({"bitwise_and", "logical_and", "__and__"}, "and")
+      .Cases({"bitwise_or", "logical_or", "__or__"}, "or")
+      .Cases({"bitwise_xor", "logical_xor", "__xor__"}, "xor")
+      .Cases({"bitwise_not", "logical_not"}, "not")
+      .Cases({"floor_divide", "__floordiv__"}, "floor_divide")
+      .Default(base);
+}
+
+/// StableHLO divides integers and floats by one operation.
+static StringRef getStableHloName(StringRef name, bool isInteger) {
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"add", "maximum", "minimum", "tanh", "log", "sqrt", "rsqrt",
+              "floor", "ceil", "abs", "and", "or", "xor", "not"},
+             name)
+      .Case("subtract", "sub")
+      .Case("multiply", "mul")
+      .Case("divide", isInteger ? "trunc_divide" : "div")
+      .Case("remainder", isInteger ? "fmod" : "")
+      .Case("power", "pow")
+      .Case("exponential", "exp")
+      .Case("log_plus_one", "log1p")
+      .Case("sine", "sin")
+      .Case("cosine", "cos")
+      .Case("logistic", "sigmoid")
+      .Case("negate", "neg")
+      .Case("select", "where")
+      .Case("convert", "to")
+      .Default("");
+}
+
+static StringRef getTosaName(StringRef name) {
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"add", "sub", "mul", "maximum", "minimum", "pow", "tanh", "exp",
+              "log", "rsqrt", "sin", "cos", "erf", "floor", "ceil", "sigmoid",
+              "abs", "reciprocal"},
+             name)
+      .Case("negate", "neg")
+      .Case("logical_and", "and")
+      .Case("logical_or", "or")
+      .Case("logical_xor", "xor")
+      .Case("logical_not", "not")
+      .Case("intdiv", "trunc_divide")
+      .Case("select", "where")
+      .Case("cast", "to")
+      .Case("greater", "gt")
+      .Case("greater_equal", "ge")
+      .Case("equal", "eq")
+      .Default("");
+}
+
+/// Whether an operation of tosa has a shift or zero points that change what it
+/// computes.
+static bool hasShiftOrZeroPoint(Operation *op) {
+  StringRef name = getName(op);
+  unsigned count = name == "tosa.mul" ? 2 : name == "tosa.negate" ? 1 : 0;
+  return count != 0 &&
+         llvm::any_of(llvm::drop_begin(op->getOperands(),
+                                       std::min(count, op->getNumOperands())),
+                      [](Value extra) { return getNumber(extra) != 0.0; });
+}
+
 StringRef fa3::convert::getTorchName(Operation *op) {
   StringRef name = getName(op);
-  if (name.consume_front("torch.aten.") || name.consume_front("torch.prims.")) {
-    // What the overload says follows from the types.
-    StringRef base = name.split('.').first;
-    return llvm::StringSwitch<StringRef>(base)
-        .Cases({"bitwise_and", "logical_and", "__and__"}, "and")
-        .Cases({"bitwise_or", "logical_or", "__or__"}, "or")
-        .Cases({"bitwise_xor", "logical_xor", "__xor__"}, "xor")
-        .Cases({"bitwise_not", "logical_not"}, "not")
-        .Cases({"floor_divide", "__floordiv__"}, "floor_divide")
-        .Default(base);
-  }
+  if (name.consume_front("torch.aten.") || name.consume_front("torch.prims."))
+    return getAtenName(name);
   if (name == "stablehlo.compare")
     return getComparison(op);
   if (name == "chlo.erf")
     return "erf";
-  RankedTensorType type =
-      op->getNumResults() > 0 ? getTensorType(op->getResult(0)) : nullptr;
-  bool isInteger = type && type.getElementType().isIntOrIndex();
-  if (name.consume_front("stablehlo."))
-    return llvm::StringSwitch<StringRef>(name)
-        .Cases({"add", "maximum", "minimum", "tanh", "log", "sqrt", "rsqrt",
-                "floor", "ceil", "abs", "and", "or", "xor", "not"},
-               name)
-        .Case("subtract", "sub")
-        .Case("multiply", "mul")
-        .Case("divide", isInteger ? "trunc_divide" : "div")
-        .Case("remainder", isInteger ? "fmod" : "")
-        .Case("power", "pow")
-        .Case("exponential", "exp")
-        .Case("log_plus_one", "log1p")
-        .Case("sine", "sin")
-        .Case("cosine", "cos")
-        .Case("logistic", "sigmoid")
-        .Case("negate", "neg")
-        .Case("select", "where")
-        .Case("convert", "to")
-        .Default("");
-  // A shift, or zero points.
-  unsigned count = name == "tosa.mul" ? 2 : name == "tosa.negate" ? 1 : 0;
-  if (count != 0)
-    for (Value extra : llvm::drop_begin(op->getOperands(),
-                                        std::min(count, op->getNumOperands())))
-      if (getNumber(extra) != 0.0)
-        return "";
-  if (name.consume_front("tosa."))
-    return llvm::StringSwitch<StringRef>(name)
-        .Cases({"add", "sub", "mul", "maximum", "minimum", "pow", "tanh", "exp",
-                "log", "rsqrt", "sin", "cos", "erf", "floor", "ceil", "sigmoid",
-                "abs", "reciprocal"},
-               name)
-        .Case("negate", "neg")
-        .Case("logical_and", "and")
-        .Case("logical_or", "or")
-        .Case("logical_xor", "xor")
-        .Case("logical_not", "not")
-        .Case("intdiv", "trunc_divide")
-        .Case("select", "where")
-        .Case("cast", "to")
-        .Case("greater", "gt")
-        .Case("greater_equal", "ge")
-        .Case("equal", "eq")
-        .Default("");
-  return "";
+  if (name.consume_front("stablehlo.")) {
+    RankedTensorType type =
+        op->getNumResults() > 0 ? getTensorType(op->getResult(0)) : nullptr;
+    return getStableHloName(name, type && type.getElementType().isIntOrIndex());
+  }
+  if (hasShiftOrZeroPoint(op) || !name.consume_front("tosa."))
+    return "";
+  return getTosaName(name);
 }
 
 /// Whether a change of the type is one that attention.forward need not keep:

@@ -383,42 +383,65 @@ Linear Facts::computeComparison(Operation *op, Value value) {
   return makeAtom(value);
 }
 
-Linear Facts::compute(Operation *op, Value value) {
+/// A change of the type that keeps the number.
+Linear Facts::computeCast(Operation *op, Value value) {
+  Type type = value.getType(), from = op->getOperand(0).getType();
+  if (!isInteger(from))
+    return makeAtom(value);
+  Linear form = getForm(op->getOperand(0));
+  bool isUnsigned = isa<arith::IndexCastUIOp, arith::ExtUIOp>(op);
+  bool keeps =
+      from.isInteger(1) ? isUnsigned : !isUnsigned || getRange(form).least >= 0;
+  return keeps && !type.isInteger(1) && fits(form, type) ? form
+                                                         : makeAtom(value);
+}
+
+/// Sums, differences, and products by a number.
+Linear Facts::computeArithmetic(Operation *op, Value value) {
   Type type = value.getType();
+  if (type.isInteger(1))
+    return makeAtom(value);
+  Linear lhs = getForm(op->getOperand(0)), rhs = getForm(op->getOperand(1));
+  std::optional<Linear> result;
+  if (isa<arith::AddIOp>(op))
+    result = combine(lhs, 1, rhs);
+  else if (isa<arith::SubIOp>(op))
+    result = combine(lhs, -1, rhs);
+  else if (rhs.terms.empty())
+    result = combine({}, rhs.constant, lhs);
+  else if (lhs.terms.empty())
+    result = combine({}, lhs.constant, rhs);
+  return result && fits(*result, type) ? *result : makeAtom(value);
+}
+
+/// The greater or the lesser of two, where it is known which.
+Linear Facts::computeExtremum(Operation *op, Value value) {
+  Linear lhs = getForm(op->getOperand(0)), rhs = getForm(op->getOperand(1));
+  auto difference = combine(lhs, -1, rhs);
+  if (!difference)
+    return makeAtom(value);
+  Range range = getRange(*difference);
+  bool isMax = isa<arith::MaxSIOp>(op);
+  if (range.least >= 0)
+    return isMax ? lhs : rhs;
+  if (range.greatest <= 0)
+    return isMax ? rhs : lhs;
+  return makeAtom(value);
+}
+
+Linear Facts::compute(Operation *op, Value value) {
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number)))
-    return {type.isInteger(1) ? int64_t(number.getZExtValue())
-                              : number.getSExtValue(),
+    return {value.getType().isInteger(1) ? int64_t(number.getZExtValue())
+                                         : number.getSExtValue(),
             {}};
   if (!op || op->getNumResults() != 1)
     return makeAtom(value);
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp, arith::TruncIOp>(op)) {
-    Type from = op->getOperand(0).getType();
-    if (!isInteger(from))
-      return makeAtom(value);
-    Linear form = getForm(op->getOperand(0));
-    bool isUnsigned = isa<arith::IndexCastUIOp, arith::ExtUIOp>(op);
-    bool keeps = from.isInteger(1) ? isUnsigned
-                                   : !isUnsigned || getRange(form).least >= 0;
-    return keeps && !type.isInteger(1) && fits(form, type) ? form
-                                                           : makeAtom(value);
-  }
-  if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
-    if (type.isInteger(1))
-      return makeAtom(value);
-    Linear lhs = getForm(op->getOperand(0)), rhs = getForm(op->getOperand(1));
-    std::optional<Linear> result;
-    if (isa<arith::AddIOp>(op))
-      result = combine(lhs, 1, rhs);
-    else if (isa<arith::SubIOp>(op))
-      result = combine(lhs, -1, rhs);
-    else if (rhs.terms.empty())
-      result = combine({}, rhs.constant, lhs);
-    else if (lhs.terms.empty())
-      result = combine({}, lhs.constant, rhs);
-    return result && fits(*result, type) ? *result : makeAtom(value);
-  }
+          arith::ExtUIOp, arith::TruncIOp>(op))
+    return computeCast(op, value);
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return computeArithmetic(op, value);
   if (isa<arith::DivSIOp, arith::FloorDivSIOp, arith::DivUIOp>(op))
     return computeQuotient(op, value, /*isRest=*/false);
   if (isa<arith::RemSIOp, arith::RemUIOp>(op))
@@ -431,18 +454,8 @@ Linear Facts::compute(Operation *op, Value value) {
     return computeComparison(op, value);
   if (isa<arith::CmpFOp>(op))
     return computeFloatComparison(op, value);
-  if (isa<arith::MaxSIOp, arith::MinSIOp>(op)) {
-    Linear lhs = getForm(op->getOperand(0)), rhs = getForm(op->getOperand(1));
-    auto difference = combine(lhs, -1, rhs);
-    if (difference) {
-      Range range = getRange(*difference);
-      bool isMax = isa<arith::MaxSIOp>(op);
-      if (range.least >= 0)
-        return isMax ? lhs : rhs;
-      if (range.greatest <= 0)
-        return isMax ? rhs : lhs;
-    }
-  }
+  if (isa<arith::MaxSIOp, arith::MinSIOp>(op))
+    return computeExtremum(op, value);
   return makeAtom(value);
 }
 

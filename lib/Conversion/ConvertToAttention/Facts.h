@@ -56,6 +56,9 @@ private:
   Range getAtomRange(mlir::Value atom) const;
   Linear makeAtom(mlir::Value value, std::optional<Range> range = {});
   Linear compute(mlir::Operation *op, mlir::Value value);
+  Linear computeCast(mlir::Operation *op, mlir::Value value);
+  Linear computeArithmetic(mlir::Operation *op, mlir::Value value);
+  Linear computeExtremum(mlir::Operation *op, mlir::Value value);
   Linear computeQuotient(mlir::Operation *op, mlir::Value value, bool isRest);
   Linear computeChoice(mlir::Operation *op, mlir::Value value);
   Linear computeLogic(mlir::Operation *op, mlir::Value value);

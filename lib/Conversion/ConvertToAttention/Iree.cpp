@@ -40,8 +40,8 @@ static FailureOr<State> readMap(Labels &labels, Value tensor,
   return makeState(labels, tensor, std::move(dims));
 }
 
-LogicalResult fa3::convert::convertIree(Operation *op, FloatType castType) {
-  auto maps = dyn_cast_or_null<ArrayAttr>(op->getAttr("indexing_maps"));
+/// Whether it has the operands, results and regions of an attention.
+static LogicalResult checkForm(Operation *op, ArrayAttr maps) {
   if (!maps)
     return refuse(op, "it has no 'indexing_maps', as in IREE before 2024");
   unsigned count = op->getNumOperands();
@@ -55,14 +55,16 @@ LogicalResult fa3::convert::convertIree(Operation *op, FloatType castType) {
     return refuse(op, op->getNumResults() == 1
                           ? "expects one region of one block"
                           : "expects one result, a tensor");
-  auto first = dyn_cast<AffineMapAttr>(maps[0]);
-  if (!first)
+  if (!isa<AffineMapAttr>(maps[0]))
     return refuse(op, "expects 'indexing_maps' of maps");
+  return success();
+}
 
-  Problem problem(op, castType);
-  SmallVector<Label> loops;
-  for (unsigned i = 0; i < first.getValue().getNumDims(); ++i)
-    loops.push_back(problem.labels.create(ShapedType::kDynamic));
+/// Reads q, k, v, the result, the scale and a mask.
+static LogicalResult readIreeTensors(Problem &problem, ArrayAttr maps,
+                                     ArrayRef<Label> loops) {
+  Operation *op = problem.op;
+  unsigned count = op->getNumOperands();
   std::pair<Value, State *> tensors[] = {{op->getOperand(0), &problem.q},
                                          {op->getOperand(1), &problem.k},
                                          {op->getOperand(2), &problem.v},
@@ -80,49 +82,72 @@ LogicalResult fa3::convert::convertIree(Operation *op, FloatType castType) {
   problem.scaleValue = op->getOperand(3);
   if (!problem.scaleValue.getType().isIntOrFloat())
     return refuse(op, "its scale is no float");
-  if (count == 6) {
-    Value mask = op->getOperand(4);
-    auto state = readMap(problem.labels, mask, maps[4], loops);
-    if (failed(state))
-      return refuse(op, "the map of the mask does not fit its shape");
-    Type element = getTensorType(mask).getElementType();
-    problem.masks.push_back({std::move(*state), isa<IntegerType>(element)});
-  }
+  if (count != 6)
+    return success();
+  Value mask = op->getOperand(4);
+  auto state = readMap(problem.labels, mask, maps[4], loops);
+  if (failed(state))
+    return refuse(op, "the map of the mask does not fit its shape");
+  Type element = getTensorType(mask).getElementType();
+  problem.masks.push_back({std::move(*state), isa<IntegerType>(element)});
+  return success();
+}
 
-  // The code of the region.
-  Block &block = op->getRegion(0).front();
+/// The region's score for `natural`; what the region sees has the unit of exp2.
+static Value editScore(Point &point, Value natural, Value yielded,
+                       BlockArgument score, ArrayRef<Label> loops) {
+  Type f32 = natural.getType();
+  constexpr double log2e = 1.4426950408889634;
+  Value seen =
+      arith::MulFOp::create(point.b, natural, point.constant(log2e, f32));
+  auto resolve = [&](Value value) -> Value {
+    if (value == score)
+      return point.toFloat(seen, score.getType());
+    Operation *inner = value.getDefiningOp();
+    if (getName(inner) != "iree_linalg_ext.index")
+      return {};
+    std::optional<int64_t> dim = getInteger(inner->getAttr("dim"));
+    if (!dim || *dim < 0 || *dim >= static_cast<int64_t>(loops.size()))
+      return {};
+    return point.getIndex({loops[*dim]});
+  };
+  Value edited = point.clone(yielded, score.getOwner(), resolve);
+  if (!edited)
+    return {};
+  return arith::MulFOp::create(point.b, point.toF32(edited),
+                               point.constant(1 / log2e, f32));
+}
+
+/// The code of the region.
+static LogicalResult readRegion(Problem &problem, ArrayRef<Label> loops) {
+  Block &block = problem.op->getRegion(0).front();
   if (block.getNumArguments() < 1 || block.empty() ||
       getName(&block.back()) != "iree_linalg_ext.yield" ||
       block.back().getNumOperands() != 1)
-    return refuse(op, "expects a region that takes and yields a score");
+    return refuse(problem.op, "expects a region that takes and yields a score");
   Value yielded = block.back().getOperand(0);
   BlockArgument score = block.getArgument(0);
   if (!isa<FloatType>(score.getType()) || !isa<FloatType>(yielded.getType()))
-    return refuse(op, "expects a region that takes and yields a score");
+    return refuse(problem.op, "expects a region that takes and yields a score");
   if (yielded != score)
-    problem.scores.push_back([&, yielded, score](Point &point,
-                                                 Value natural) -> Value {
-      // What the region sees has the unit of exp2.
-      Type f32 = natural.getType();
-      constexpr double log2e = 1.4426950408889634;
-      Value seen =
-          arith::MulFOp::create(point.b, natural, point.constant(log2e, f32));
-      auto resolve = [&](Value value) -> Value {
-        if (value == score)
-          return point.toFloat(seen, score.getType());
-        Operation *inner = value.getDefiningOp();
-        if (getName(inner) != "iree_linalg_ext.index")
-          return {};
-        std::optional<int64_t> dim = getInteger(inner->getAttr("dim"));
-        if (!dim || *dim < 0 || *dim >= static_cast<int64_t>(loops.size()))
-          return {};
-        return point.getIndex({loops[*dim]});
-      };
-      Value edited = point.clone(yielded, &block, resolve);
-      if (!edited)
-        return {};
-      return arith::MulFOp::create(point.b, point.toF32(edited),
-                                   point.constant(1 / log2e, f32));
+    problem.scores.push_back([=, loops = llvm::to_vector(loops)](
+                                 Point &point, Value natural) -> Value {
+      return editScore(point, natural, yielded, score, loops);
     });
+  return success();
+}
+
+LogicalResult fa3::convert::convertIree(Operation *op, FloatType castType) {
+  auto maps = dyn_cast_or_null<ArrayAttr>(op->getAttr("indexing_maps"));
+  if (failed(checkForm(op, maps)))
+    return failure();
+  Problem problem(op, castType);
+  SmallVector<Label> loops;
+  AffineMap first = cast<AffineMapAttr>(maps[0]).getValue();
+  for (unsigned i = 0; i < first.getNumDims(); ++i)
+    loops.push_back(problem.labels.create(ShapedType::kDynamic));
+  if (failed(readIreeTensors(problem, maps, loops)) ||
+      failed(readRegion(problem, loops)))
+    return failure();
   return assemble(problem);
 }

@@ -129,6 +129,90 @@ LogicalResult fa3::convert::readOnnxScale(Problem &problem,
   return success();
 }
 
+namespace {
+/// Which keys a query sees by its own place: negative for no bound.
+struct Band {
+  bool isCausal;
+  int64_t left, right;
+};
+} // namespace
+
+/// Queries and keys are counted from the first.
+static LogicalResult addBand(Problem &problem, const OnnxShape &shape,
+                             const Band &band) {
+  MLIRContext *context = problem.op->getContext();
+  int64_t queries = problem.labels.getExtent(shape.i),
+          keys = problem.labels.getExtent(shape.j);
+  if (band.isCausal)
+    problem.mods.push_back(getCausal(context, queries, keys));
+  if (band.left > fa3::attention::kGreatestExtent ||
+      band.right > fa3::attention::kGreatestExtent)
+    return refuse(problem.op, "its window is too large");
+  if (band.left < 0 && band.right < 0)
+    return success();
+  auto side = [](int64_t size) {
+    return size < 0 ? std::nullopt : std::optional<int64_t>(size);
+  };
+  problem.mods.push_back(fa3::attention::WindowAttr::get(
+      context, side(band.left), side(band.right),
+      fa3::attention::Alignment::top_left));
+  return success();
+}
+
+/// Whether a key is in use and in the band: the last query stands at the last
+/// key in use. Null if the length cannot be read.
+static Value isKeyInUse(Point &point, Value lengths, Label batch,
+                        const Band &band) {
+  Value length = point.getElement({lengths, {{batch}}});
+  if (!length)
+    return {};
+  length = point.toIndex(length);
+  ImplicitLocOpBuilder &b = point.b;
+  Value keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                     point.getKey(), length);
+  Value queries = fa3::attention::LengthOp::create(
+      b, b.getIndexType(), fa3::attention::Sequence::query);
+  Value place = arith::AddIOp::create(
+      b, point.getQuery(), arith::SubIOp::create(b, length, queries));
+  auto bound = [&](arith::CmpIPredicate predicate, int64_t offset) {
+    Value limit = arith::AddIOp::create(b, place, point.constantIndex(offset));
+    keep = arith::AndIOp::create(
+        b, keep, arith::CmpIOp::create(b, predicate, point.getKey(), limit));
+  };
+  if (band.isCausal)
+    bound(arith::CmpIPredicate::sle, 0);
+  if (band.right >= 0)
+    bound(arith::CmpIPredicate::sle, band.right);
+  if (band.left >= 0)
+    bound(arith::CmpIPredicate::sge, -band.left);
+  return keep;
+}
+
+/// Only the first keys of each batch are in use.
+static LogicalResult addLengthCondition(Problem &problem,
+                                        const OnnxShape &shape,
+                                        const Band &band, Value lengths) {
+  RankedTensorType type = getTensorType(lengths);
+  if (!type || type.getRank() != 1 || !isa<IntegerType>(type.getElementType()))
+    return refuse(problem.op, "its lengths are no integers for each batch");
+  problem.conditions.push_back(
+      [lengths, batch = shape.b, band](Point &point) -> Value {
+        return isKeyInUse(point, lengths, batch, band);
+      });
+  return success();
+}
+
+/// A mask that has a column for every key, or one for all.
+static LogicalResult addMask(Problem &problem, const OnnxShape &shape,
+                             Value mask) {
+  RankedTensorType type = getTensorType(mask);
+  int64_t keys = problem.labels.getExtent(shape.j);
+  if (type && type.getRank() > 0 && type.getShape().back() != 1 &&
+      !type.isDynamicDim(type.getRank() - 1) && type.getShape().back() < keys)
+    return refuse(problem.op, "its mask has fewer keys than there are");
+  return readBroadcastMask(problem, mask, shape.getScores());
+}
+
 static LogicalResult convertAttention(Operation *op, FloatType castType) {
   Attributes attributes{op};
   if (getUsedResult(op, 3))
@@ -147,70 +231,17 @@ static LogicalResult convertAttention(Operation *op, FloatType castType) {
     return failure();
   if (failed(readOnnxScale(problem, attributes)))
     return refuse(op, "its soft cap is not positive");
-  bool isCausal = attributes.getInteger("is_causal", 0) != 0;
-  int64_t left = attributes.getInteger("left_window_size", -1),
-          right = attributes.getInteger("right_window_size", -1);
+  Band band = {attributes.getInteger("is_causal", 0) != 0,
+               attributes.getInteger("left_window_size", -1),
+               attributes.getInteger("right_window_size", -1)};
   Value lengths = getOperand(op, 6);
-  if (!isGiven(lengths)) {
-    int64_t queries = problem.labels.getExtent(shape.i),
-            keys = problem.labels.getExtent(shape.j);
-    if (isCausal)
-      problem.mods.push_back(getCausal(op->getContext(), queries, keys));
-    if (left > fa3::attention::kGreatestExtent ||
-        right > fa3::attention::kGreatestExtent)
-      return refuse(op, "its window is too large");
-    if (left >= 0 || right >= 0) {
-      auto side = [](int64_t size) {
-        return size < 0 ? std::nullopt : std::optional<int64_t>(size);
-      };
-      problem.mods.push_back(fa3::attention::WindowAttr::get(
-          op->getContext(), side(left), side(right),
-          fa3::attention::Alignment::top_left));
-    }
-  } else {
-    RankedTensorType type = getTensorType(lengths);
-    if (!type || type.getRank() != 1 ||
-        !isa<IntegerType>(type.getElementType()))
-      return refuse(op, "its lengths are no integers for each batch");
-    // The last query stands at the last key in use.
-    problem.conditions.push_back([=](Point &point) -> Value {
-      Value length = point.getElement({lengths, {{shape.b}}});
-      if (!length)
-        return {};
-      length = point.toIndex(length);
-      ImplicitLocOpBuilder &b = point.b;
-      Value keep = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                         point.getKey(), length);
-      Value queries = fa3::attention::LengthOp::create(
-          b, b.getIndexType(), fa3::attention::Sequence::query);
-      Value place = arith::AddIOp::create(
-          b, point.getQuery(), arith::SubIOp::create(b, length, queries));
-      auto bound = [&](arith::CmpIPredicate predicate, int64_t offset) {
-        Value limit =
-            arith::AddIOp::create(b, place, point.constantIndex(offset));
-        keep = arith::AndIOp::create(
-            b, keep,
-            arith::CmpIOp::create(b, predicate, point.getKey(), limit));
-      };
-      if (isCausal)
-        bound(arith::CmpIPredicate::sle, 0);
-      if (right >= 0)
-        bound(arith::CmpIPredicate::sle, right);
-      if (left >= 0)
-        bound(arith::CmpIPredicate::sge, -left);
-      return keep;
-    });
-  }
-  if (isGiven(getOperand(op, 3))) {
-    Value mask = op->getOperand(3);
-    RankedTensorType type = getTensorType(mask);
-    int64_t keys = problem.labels.getExtent(shape.j);
-    if (type && type.getRank() > 0 && type.getShape().back() != 1 &&
-        !type.isDynamicDim(type.getRank() - 1) && type.getShape().back() < keys)
-      return refuse(op, "its mask has fewer keys than there are");
-    if (failed(readBroadcastMask(problem, mask, shape.getScores())))
-      return failure();
-  }
+  if (failed(isGiven(lengths)
+                 ? addLengthCondition(problem, shape, band, lengths)
+                 : addBand(problem, shape, band)))
+    return failure();
+  if (isGiven(getOperand(op, 3)) &&
+      failed(addMask(problem, shape, op->getOperand(3))))
+    return failure();
   return assemble(problem);
 }
 

@@ -276,6 +276,49 @@ Value Translator::computeFilled(StringRef base, Operation *op, Kind kind) {
   return {};
 }
 
+/// One of two values by a condition.
+Value Translator::computeChoice(StringRef base, Operation *op, Kind kind) {
+  Value x, condition, y;
+  if (base == "masked_fill") {
+    y = operand(op, 0, kind), condition = operand(op, 1, Kind::Boolean),
+    x = operand(op, 2, kind);
+  } else {
+    condition = operand(op, 0, Kind::Boolean), x = operand(op, 1, kind),
+    y = operand(op, 2, kind);
+  }
+  if (!condition || !x || !y)
+    return {};
+  return arith::SelectOp::create(b, condition, x, y);
+}
+
+/// Another sign, or none.
+Value Translator::computeSign(StringRef base, Operation *op, Kind kind) {
+  Value x = operand(op, 0, kind);
+  if (!x || kind == Kind::Boolean)
+    return {};
+  if (kind == Kind::Float)
+    return base == "neg" ? arith::NegFOp::create(b, x).getResult()
+                         : math::AbsFOp::create(b, x).getResult();
+  Value negated = arith::SubIOp::create(b, point.constantIndex(0), x);
+  return base == "neg" ? negated
+                       : arith::MaxSIOp::create(b, x, negated).getResult();
+}
+
+/// A division of integers that says how it rounds.
+Value Translator::computeRoundedQuotient(Operation *op, Kind kind) {
+  Operation *mode =
+      getOperand(op, 2) ? getOperand(op, 2).getDefiningOp() : nullptr;
+  auto text = mode ? dyn_cast_or_null<StringAttr>(mode->getAttr("value"))
+                   : StringAttr();
+  Value x = operand(op, 0, kind), y = operand(op, 1, kind);
+  if (!x || !y || !text || kind != Kind::Integer)
+    return {};
+  if (text == "floor")
+    return floorDivide(x, y);
+  return text == "trunc" ? arith::DivSIOp::create(b, x, y).getResult()
+                         : Value();
+}
+
 Value Translator::compute(Operation *op, Kind kind) {
   StringRef name = getName(op), base = getTorchName(op);
   static constexpr StringLiteral compared[] = {"ge", "gt", "le",
@@ -284,51 +327,19 @@ Value Translator::compute(Operation *op, Kind kind) {
     return compare(op, base);
   if (Value filled = computeFilled(base, op, kind))
     return filled;
-  if (base == "masked_fill") {
-    Value x = operand(op, 0, kind), condition = operand(op, 1, Kind::Boolean),
-          y = operand(op, 2, kind);
-    if (!condition || !x || !y)
-      return {};
-    return arith::SelectOp::create(b, condition, y, x);
-  }
-  if (base == "where") {
-    Value condition = operand(op, 0, Kind::Boolean), x = operand(op, 1, kind),
-          y = operand(op, 2, kind);
-    if (!condition || !x || !y)
-      return {};
-    return arith::SelectOp::create(b, condition, x, y);
-  }
+  if (base == "masked_fill" || base == "where")
+    return computeChoice(base, op, kind);
   if (base == "not" && kind == Kind::Boolean) {
     Value x = operand(op, 0, kind);
     if (!x)
       return {};
     return arith::XOrIOp::create(b, x, point.constant(1, b.getI1Type()));
   }
-  if (base == "neg" || base == "abs") {
-    Value x = operand(op, 0, kind);
-    if (!x || kind == Kind::Boolean)
-      return {};
-    if (kind == Kind::Float)
-      return base == "neg" ? arith::NegFOp::create(b, x).getResult()
-                           : math::AbsFOp::create(b, x).getResult();
-    Value negated = arith::SubIOp::create(b, point.constantIndex(0), x);
-    return base == "neg" ? negated
-                         : arith::MaxSIOp::create(b, x, negated).getResult();
-  }
+  if (base == "neg" || base == "abs")
+    return computeSign(base, op, kind);
   if (name == "torch.aten.div.Tensor_mode" ||
-      name == "torch.aten.div.Scalar_mode") {
-    Operation *mode =
-        getOperand(op, 2) ? getOperand(op, 2).getDefiningOp() : nullptr;
-    auto text = mode ? dyn_cast_or_null<StringAttr>(mode->getAttr("value"))
-                     : StringAttr();
-    Value x = operand(op, 0, kind), y = operand(op, 1, kind);
-    if (!x || !y || !text || kind != Kind::Integer)
-      return {};
-    if (text == "floor")
-      return floorDivide(x, y);
-    return text == "trunc" ? arith::DivSIOp::create(b, x, y).getResult()
-                           : Value();
-  }
+      name == "torch.aten.div.Scalar_mode")
+    return computeRoundedQuotient(op, kind);
   if (kind == Kind::Float) {
     static constexpr StringLiteral unary[] = {
         "tanh", "exp",    "exp2", "log",     "log2",      "log1p",

@@ -31,6 +31,10 @@ private:
   mlir::Value compute(mlir::Operation *op, Kind kind);
   mlir::Value computeFilled(llvm::StringRef name, mlir::Operation *op,
                             Kind kind);
+  mlir::Value computeChoice(llvm::StringRef name, mlir::Operation *op,
+                            Kind kind);
+  mlir::Value computeSign(llvm::StringRef name, mlir::Operation *op, Kind kind);
+  mlir::Value computeRoundedQuotient(mlir::Operation *op, Kind kind);
   mlir::Value computeBinary(mlir::Operation *op, llvm::StringRef name,
                             Kind kind);
   mlir::Value computeUnary(llvm::StringRef name, mlir::Value x);

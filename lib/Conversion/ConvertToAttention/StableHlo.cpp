@@ -130,6 +130,120 @@ FailureOr<CudnnSettings> fa3::convert::readCudnnSettings(Operation *op,
   return CudnnSettings{*scale, isCausal, isPadded, window, isSequenceFirst};
 }
 
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Labels of a problem of cuDNN.
+struct CudnnShape {
+  Label b, i, j, c, e;
+  Group head, keyHead;
+};
+} // namespace
+
+/// Labels of the heads; those of q are in groups where k has fewer.
+static LogicalResult readHeads(Problem &problem, CudnnShape &shape,
+                               int64_t heads, int64_t keyHeads) {
+  Labels &labels = problem.labels;
+  shape.head = {labels.create(heads)};
+  shape.keyHead = shape.head;
+  if (heads == keyHeads)
+    return success();
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads) ||
+      keyHeads < 1 || heads % keyHeads)
+    return refuse(problem.op,
+                  "expects known numbers of heads for groups, got " +
+                      Twine(heads) + " and " + Twine(keyHeads));
+  auto parts = labels.split(shape.head[0], keyHeads, heads / keyHeads);
+  shape.head = {parts.first, parts.second};
+  shape.keyHead = {parts.first};
+  return success();
+}
+
+/// Reads q, k, v and the result.
+static LogicalResult readCudnnTensors(Problem &problem, CudnnShape &shape,
+                                      bool isSequenceFirst) {
+  Operation *op = problem.op;
+  Labels &labels = problem.labels;
+  RankedTensorType q = getTensorType(op->getOperand(0)),
+                   k = getTensorType(op->getOperand(1));
+  if (!q || !k || q.getRank() != 4 || k.getRank() != 4)
+    return refuse(op, "expects tensors of rank 4");
+  for (Label *label : {&shape.b, &shape.i, &shape.j, &shape.c, &shape.e})
+    *label = labels.create(ShapedType::kDynamic);
+  int64_t headAxis = isSequenceFirst ? 2 : 1;
+  if (failed(readHeads(problem, shape, q.getDimSize(headAxis),
+                       k.getDimSize(headAxis))))
+    return failure();
+  auto read = [&](Value tensor, Group head, Label row, Label column) {
+    Dims dims = isSequenceFirst ? Dims{{shape.b}, {row}, head, {column}}
+                                : Dims{{shape.b}, head, {row}, {column}};
+    return makeState(labels, tensor, std::move(dims));
+  };
+  auto qs = read(op->getOperand(0), shape.head, shape.i, shape.c),
+       ks = read(op->getOperand(1), shape.keyHead, shape.j, shape.c),
+       vs = read(op->getOperand(2), shape.keyHead, shape.j, shape.e);
+  // The result is (b, h, s, d) whatever the operands are.
+  auto os = makeState(labels, op->getResult(0),
+                      Dims{{shape.b}, shape.head, {shape.i}, {shape.e}});
+  if (failed(qs) || failed(ks) || failed(vs) || failed(os))
+    return refuse(op, "the shapes of its operands do not fit together");
+  problem.q = *qs, problem.k = *ks, problem.v = *vs, problem.o = *os;
+  return success();
+}
+
+/// Reads the statistics, if somebody uses them.
+static LogicalResult readStatistics(Problem &problem, const CudnnShape &shape) {
+  Operation *op = problem.op;
+  if (op->getNumResults() <= 2 || op->getResult(1).use_empty())
+    return success();
+  auto lse = makeState(problem.labels, op->getResult(1),
+                       Dims{{shape.b}, shape.head, {shape.i}});
+  if (failed(lse))
+    return refuse(op, "its statistics are not (b, h, s)");
+  problem.lse = *lse;
+  return success();
+}
+
+/// The mask that the settings name.
+static void addCausalMask(Problem &problem, const CudnnSettings &settings) {
+  using namespace fa3::attention;
+  Operation *op = problem.op;
+  int64_t rowAxis = settings.isSequenceFirst ? 1 : 2;
+  auto getRows = [&](unsigned number) {
+    return getTensorType(op->getOperand(number)).getDimSize(rowAxis);
+  };
+  if (settings.window > 0)
+    problem.mods.push_back(WindowAttr::get(
+        op->getContext(), settings.window - 1, 0, Alignment::top_left));
+  else if (settings.isCausal)
+    problem.mods.push_back(getCausal(op->getContext(), getRows(0), getRows(1)));
+}
+
+/// Rows that are padding give 0, as where no key is visible.
+static LogicalResult addPadding(Problem &problem, Label batch, Value queries,
+                                Value keys) {
+  if (!isLengths(queries) || !isLengths(keys))
+    return refuse(problem.op, "its lengths are no integers for each batch");
+  problem.conditions.push_back([=](Point &point) -> Value {
+    auto isBelow = [&](Value row, Value lengths) -> Value {
+      State state{lengths, {{batch}}};
+      Value length = point.getElement(state);
+      if (!length)
+        return {};
+      return arith::CmpIOp::create(point.b, arith::CmpIPredicate::slt, row,
+                                   point.toIndex(length));
+    };
+    Value query = isBelow(point.getQuery(), queries),
+          key = isBelow(point.getKey(), keys);
+    if (!query || !key)
+      return {};
+    return arith::AndIOp::create(point.b, query, key);
+  });
+  return success();
+}
+
 LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
   StringRef target = getCudnnTarget(op);
   if (target == "__cudnn$fmhaSoftmaxBackward" ||
@@ -145,9 +259,7 @@ LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
       readCudnnSettings(op, "bmm1_dot_dimension_numbers");
   if (failed(settings))
     return failure();
-  bool isCausal = settings->isCausal, isPadded = settings->isPadded,
-       isSequenceFirst = settings->isSequenceFirst;
-  unsigned expected = 3 + hasBias + 2 * isPadded;
+  unsigned expected = 3 + hasBias + 2 * settings->isPadded;
   if (op->getNumOperands() != expected || op->getNumResults() < 2)
     return refuse(op, "expects " + Twine(expected) +
                           " operands and two results or more, got " +
@@ -156,77 +268,17 @@ LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
 
   Problem problem(op, castType);
   problem.scale = settings->scale;
-  Labels &labels = problem.labels;
-  RankedTensorType q = getTensorType(op->getOperand(0)),
-                   k = getTensorType(op->getOperand(1));
-  if (!q || !k || q.getRank() != 4 || k.getRank() != 4)
-    return refuse(op, "expects tensors of rank 4");
-  auto create = [&] { return labels.create(ShapedType::kDynamic); };
-  Label b = create(), i = create(), j = create(), c = create(), e = create();
-  int64_t headAxis = isSequenceFirst ? 2 : 1, rowAxis = isSequenceFirst ? 1 : 2;
-  int64_t heads = q.getDimSize(headAxis), keyHeads = k.getDimSize(headAxis);
-  Group head = {labels.create(heads)}, keyHead = head;
-  if (heads != keyHeads) {
-    if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads) ||
-        keyHeads < 1 || heads % keyHeads)
-      return refuse(op, "expects known numbers of heads for groups, got " +
-                            Twine(heads) + " and " + Twine(keyHeads));
-    auto parts = labels.split(head[0], keyHeads, heads / keyHeads);
-    head = {parts.first, parts.second};
-    keyHead = {parts.first};
-  }
-  auto read = [&](Value tensor, Group head, Label row, Label column) {
-    Dims dims = isSequenceFirst ? Dims{{b}, {row}, head, {column}}
-                                : Dims{{b}, head, {row}, {column}};
-    return makeState(labels, tensor, std::move(dims));
-  };
-  auto qs = read(op->getOperand(0), head, i, c),
-       ks = read(op->getOperand(1), keyHead, j, c),
-       vs = read(op->getOperand(2), keyHead, j, e);
-  // The result is (b, h, s, d) whatever the operands are.
-  auto os = makeState(labels, op->getResult(0), Dims{{b}, head, {i}, {e}});
-  if (failed(qs) || failed(ks) || failed(vs) || failed(os))
-    return refuse(op, "the shapes of its operands do not fit together");
-  problem.q = *qs, problem.k = *ks, problem.v = *vs, problem.o = *os;
-  if (op->getNumResults() > 2 && !op->getResult(1).use_empty()) {
-    auto lse = makeState(labels, op->getResult(1), Dims{{b}, head, {i}});
-    if (failed(lse))
-      return refuse(op, "its statistics are not (b, h, s)");
-    problem.lse = *lse;
-  }
-
-  using namespace fa3::attention;
-  int64_t window = settings->window;
-  if (window > 0)
-    problem.mods.push_back(
-        WindowAttr::get(op->getContext(), window - 1, 0, Alignment::top_left));
-  else if (isCausal)
-    problem.mods.push_back(getCausal(op->getContext(), q.getDimSize(rowAxis),
-                                     k.getDimSize(rowAxis)));
-  if (hasBias && failed(readBroadcastMask(problem, op->getOperand(3),
-                                          Dims{{b}, head, {i}, {j}})))
+  CudnnShape shape;
+  if (failed(readCudnnTensors(problem, shape, settings->isSequenceFirst)) ||
+      failed(readStatistics(problem, shape)))
     return failure();
-  if (isPadded) {
-    Value queries = op->getOperand(expected - 2),
-          keys = op->getOperand(expected - 1);
-    if (!isLengths(queries) || !isLengths(keys))
-      return refuse(op, "its lengths are no integers for each batch");
-    // Rows that are padding give 0, as where no key is visible.
-    problem.conditions.push_back([=](Point &point) -> Value {
-      auto isBelow = [&](Value row, Value lengths) -> Value {
-        State state{lengths, {{b}}};
-        Value length = point.getElement(state);
-        if (!length)
-          return {};
-        return arith::CmpIOp::create(point.b, arith::CmpIPredicate::slt, row,
-                                     point.toIndex(length));
-      };
-      Value query = isBelow(point.getQuery(), queries),
-            key = isBelow(point.getKey(), keys);
-      if (!query || !key)
-        return {};
-      return arith::AndIOp::create(point.b, query, key);
-    });
-  }
+  addCausalMask(problem, *settings);
+  Dims scores = {{shape.b}, shape.head, {shape.i}, {shape.j}};
+  if (hasBias && failed(readBroadcastMask(problem, op->getOperand(3), scores)))
+    return failure();
+  if (settings->isPadded &&
+      failed(addPadding(problem, shape.b, op->getOperand(expected - 2),
+                        op->getOperand(expected - 1))))
+    return failure();
   return assemble(problem);
 }
