@@ -212,95 +212,125 @@ void Explorer::take(JointState &state, unsigned p, bool goesOn) {
   }
 }
 
-Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
-  bool moved = false;
-  while (true) {
-    Process &process = state.processes[p];
-    const Instruction &instruction = process.getInstruction();
-    switch (instruction.kind) {
-    case Kind::Execute: {
-      std::optional<unsigned> object;
-      if (std::optional<unsigned> channel = channelOf(instruction.op))
-        if (unsigned number = skeleton.getChannels()[*channel].object;
-            counted[p][number] == channel)
-          object = number;
-      if (object && !announce(state, p, *object, kEntry))
-        return Outcome::Dropped;
-      switch (machine.execute(state, p, instruction.op)) {
-      case Machine::Step::Done:
-        if (object)
-          process.announced.reset(*object);
-        ++process.pc;
-        break;
-      case Machine::Step::Blocked:
-        if (!announceCertain(state, p))
-          return Outcome::Dropped;
-        return moved ? Outcome::Moved : Outcome::Stuck;
-      case Machine::Step::Failed:
-        return Outcome::Failed;
-      }
-      break;
-    }
-    case Kind::Choose:
-      if (std::optional<bool> known =
-              machine.decide(state, p, instruction.op)) {
-        if (*known)
-          ++process.pc;
-        else
-          process.pc = instruction.target;
-        break;
-      }
-      if (std::optional<bool> made = getMadeChoice(state, p)) {
-        take(state, p, *made);
-        break;
-      }
-      return announceCertain(state, p) ? Outcome::Choice : Outcome::Dropped;
-    case Kind::Jump:
-      process.pc = instruction.target;
-      break;
-    case Kind::Assign: {
-      SmallVector<int64_t> values;
-      for (auto [target, value] : instruction.moves)
-        values.push_back(get(state, p, value, machine));
-      for (auto [move, value] : llvm::zip(instruction.moves, values))
-        process.registers[move.first] = value;
-      ++process.pc;
-      break;
-    }
-    case Kind::Clear:
-      for (unsigned target : instruction.cleared)
-        process.registers[target] = kUnknown;
-      ++process.pc;
-      break;
-    case Kind::Mark: {
-      // In a nest whose objects are all left out nothing bounds how far a
-      // process is ahead, and nobody has to wait for it to be caught up with.
-      bool isCounted = false;
-      for (unsigned object :
-           skeleton.getNestObjects(instruction.nest).set_bits()) {
-        if (!counted[p][object])
-          continue;
-        if (!announce(state, p, object, kIteration + instruction.nest))
-          return Outcome::Dropped;
-        process.announced.reset(object);
-        isCounted = true;
-      }
-      process.epoch += isCounted ? 1 : 0;
-      ++process.pc;
-      break;
-    }
-    case Kind::End:
-      if (process.ended)
-        return moved ? Outcome::Moved : Outcome::Stuck;
-      process.ended = true;
-      if (!announceCertain(state, p))
-        return Outcome::Dropped;
-      if (failed(machine.end(state, p)))
-        return Outcome::Failed;
-      return Outcome::Moved;
-    }
-    moved = true;
+std::optional<Explorer::Outcome> Explorer::runEvent(JointState &state,
+                                                    unsigned p) {
+  Process &process = state.processes[p];
+  Operation *op = process.getInstruction().op;
+  std::optional<unsigned> object;
+  if (std::optional<unsigned> channel = channelOf(op))
+    if (unsigned number = skeleton.getChannels()[*channel].object;
+        counted[p][number] == channel)
+      object = number;
+  if (object && !announce(state, p, *object, kEntry))
+    return Outcome::Dropped;
+  switch (machine.execute(state, p, op)) {
+  case Machine::Step::Done:
+    if (object)
+      process.announced.reset(*object);
+    ++process.pc;
+    break;
+  case Machine::Step::Blocked:
+    return announceCertain(state, p) ? Outcome::Stuck : Outcome::Dropped;
+  case Machine::Step::Failed:
+    return Outcome::Failed;
   }
+  return std::nullopt;
+}
+
+std::optional<Explorer::Outcome> Explorer::runChoice(JointState &state,
+                                                     unsigned p) {
+  Process &process = state.processes[p];
+  const Instruction &instruction = process.getInstruction();
+  if (std::optional<bool> known = machine.decide(state, p, instruction.op)) {
+    if (*known)
+      ++process.pc;
+    else
+      process.pc = instruction.target;
+    return std::nullopt;
+  }
+  if (std::optional<bool> made = getMadeChoice(state, p)) {
+    take(state, p, *made);
+    return std::nullopt;
+  }
+  return announceCertain(state, p) ? Outcome::Choice : Outcome::Dropped;
+}
+
+Explorer::Outcome Explorer::runEnd(JointState &state, unsigned p) {
+  Process &process = state.processes[p];
+  if (process.ended)
+    return Outcome::Stuck;
+  process.ended = true;
+  if (!announceCertain(state, p))
+    return Outcome::Dropped;
+  if (failed(machine.end(state, p)))
+    return Outcome::Failed;
+  return Outcome::Moved;
+}
+
+bool Explorer::enterIteration(JointState &state, unsigned p, unsigned nest) {
+  Process &process = state.processes[p];
+  // In a nest whose objects are all left out nothing bounds how far a process
+  // is ahead, and nobody has to wait for it to be caught up with.
+  bool isCounted = false;
+  for (unsigned object : skeleton.getNestObjects(nest).set_bits()) {
+    if (!counted[p][object])
+      continue;
+    if (!announce(state, p, object, kIteration + nest))
+      return false;
+    process.announced.reset(object);
+    isCounted = true;
+  }
+  process.epoch += isCounted ? 1 : 0;
+  ++process.pc;
+  return true;
+}
+
+/// All values are read before the first register is written.
+void Explorer::assign(JointState &state, unsigned p,
+                      const Instruction &instruction) {
+  Process &process = state.processes[p];
+  SmallVector<int64_t> values;
+  for (auto [target, value] : instruction.moves)
+    values.push_back(get(state, p, value, machine));
+  for (auto [move, value] : llvm::zip(instruction.moves, values))
+    process.registers[move.first] = value;
+  ++process.pc;
+}
+
+std::optional<Explorer::Outcome> Explorer::runInstruction(JointState &state,
+                                                          unsigned p) {
+  Process &process = state.processes[p];
+  const Instruction &instruction = process.getInstruction();
+  switch (instruction.kind) {
+  case Kind::Execute:
+    return runEvent(state, p);
+  case Kind::Choose:
+    return runChoice(state, p);
+  case Kind::Jump:
+    process.pc = instruction.target;
+    break;
+  case Kind::Assign:
+    assign(state, p, instruction);
+    break;
+  case Kind::Clear:
+    for (unsigned target : instruction.cleared)
+      process.registers[target] = kUnknown;
+    ++process.pc;
+    break;
+  case Kind::Mark:
+    if (!enterIteration(state, p, instruction.nest))
+      return Outcome::Dropped;
+    break;
+  case Kind::End:
+    return runEnd(state, p);
+  }
+  return std::nullopt;
+}
+
+Explorer::Outcome Explorer::runProcess(JointState &state, unsigned p) {
+  for (bool moved = false;; moved = true)
+    if (std::optional<Outcome> outcome = runInstruction(state, p))
+      return moved && *outcome == Outcome::Stuck ? Outcome::Moved : *outcome;
 }
 
 /// Values that are not used again do not tell states apart.

@@ -218,66 +218,35 @@ static bool isUnsignedQuotient(Value value) {
          divisor.ugt(1);
 }
 
-std::optional<LinearForm> ScalarAnalysis::compute(Value value, Value &culprit) {
-  culprit = value;
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant))) {
-    if (constant.getBitWidth() == 1)
-      return LinearForm(constant.getZExtValue());
-    return constant.getSignificantBits() <= 62
-               ? std::optional<LinearForm>(constant.getSExtValue())
-               : std::nullopt;
-  }
-  // Captured values are one SSA value for all groups.
-  if (!specialize.getBody().isAncestor(value.getParentRegion())) {
+/// A replica, an induction variable, or what a loop carries and all agree on.
+std::optional<LinearForm>
+ScalarAnalysis::computeArgument(BlockArgument argument, Value &culprit) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  if (auto group = dyn_cast<GroupOp>(parent)) {
     Variable variable;
-    if (isUnsignedQuotient(value))
-      variable.least = 0;
-    return getNamed({kLeaf, asInteger(value.getAsOpaquePointer())}, variable);
+    variable.least = 0;
+    variable.greatest = group.getReplicas() - 1;
+    variable.isReplica = true;
+    return getNamed({kReplica, asInteger(parent)}, variable);
   }
-
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    if (auto group = dyn_cast<GroupOp>(parent)) {
-      Variable variable;
-      variable.least = 0;
-      variable.greatest = group.getReplicas() - 1;
-      variable.isReplica = true;
-      return getNamed({kReplica, asInteger(parent)}, variable);
-    }
-    auto loop = dyn_cast<mlir::scf::ForOp>(parent);
-    if (loop && argument == loop.getInductionVar())
-      return getInduction(argument);
-    if (!loop || !agreed.contains(value))
-      return std::nullopt;
-    std::optional<LinearForm> first =
-        getForm(loop.getTiedLoopInit(argument)->get(), culprit);
-    if (!first)
-      return std::nullopt;
-    Key key = {kCarried};
-    append(key, *first);
-    append(key, getInduction(loop.getInductionVar()));
-    return getNamed(std::move(key), {});
-  }
-
-  Operation *op = value.getDefiningOp();
-  // A quotient is a function of its operands, if not one to compute early.
-  if (op->getNumRegions() || !isMemoryEffectFree(op) ||
-      !(value.getType().isIntOrIndexOrFloat()))
+  auto loop = dyn_cast<mlir::scf::ForOp>(parent);
+  if (loop && argument == loop.getInductionVar())
+    return getInduction(argument);
+  if (!loop || !agreed.contains(argument))
     return std::nullopt;
-  SmallVector<LinearForm, 2> operands;
-  for (Value operand : op->getOperands()) {
-    // Data of tiles may differ between groups, between threads even.
-    if (isa<TensorType, VectorType>(operand.getType())) {
-      culprit = value;
-      return std::nullopt;
-    }
-    std::optional<LinearForm> form = getForm(operand, culprit);
-    if (!form)
-      return std::nullopt;
-    operands.push_back(*form);
-  }
-  culprit = {};
+  std::optional<LinearForm> first =
+      getForm(loop.getTiedLoopInit(argument)->get(), culprit);
+  if (!first)
+    return std::nullopt;
+  Key key = {kCarried};
+  append(key, *first);
+  append(key, getInduction(loop.getInductionVar()));
+  return getNamed(std::move(key), {});
+}
+
+std::optional<LinearForm>
+ScalarAnalysis::computeArithmetic(Operation *op,
+                                  ArrayRef<LinearForm> operands) {
   bool byConstant = operands.size() == 2 && operands[1].isConstant();
   if (isa<arith::AddIOp>(op))
     return operands[0] + operands[1];
@@ -302,20 +271,69 @@ std::optional<LinearForm> ScalarAnalysis::compute(Value value, Value &culprit) {
   }
   if (isa<arith::IndexCastOp, arith::ExtSIOp>(op))
     return operands[0];
+  return std::nullopt;
+}
 
+LinearForm ScalarAnalysis::getOpaque(OpResult result,
+                                     ArrayRef<LinearForm> operands) {
+  Operation *op = result.getOwner();
   Key key = {kOperation, asInteger(op->getName().getAsOpaquePointer()),
              asInteger(op->getAttrDictionary().getAsOpaquePointer()),
-             asInteger(value.getType().getAsOpaquePointer()),
-             cast<OpResult>(value).getResultNumber()};
+             asInteger(result.getType().getAsOpaquePointer()),
+             result.getResultNumber()};
   for (const LinearForm &operand : operands)
     append(key, operand);
   Variable variable;
   variable.operands.append(operands.begin(), operands.end());
-  if (value.getType().isInteger(1)) {
+  if (result.getType().isInteger(1)) {
     variable.least = 0;
     variable.greatest = 1;
   }
   return getNamed(std::move(key), variable);
+}
+
+std::optional<LinearForm> ScalarAnalysis::compute(Value value, Value &culprit) {
+  culprit = value;
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant))) {
+    if (constant.getBitWidth() == 1)
+      return LinearForm(constant.getZExtValue());
+    return constant.getSignificantBits() <= 62
+               ? std::optional<LinearForm>(constant.getSExtValue())
+               : std::nullopt;
+  }
+  // Captured values are one SSA value for all groups.
+  if (!specialize.getBody().isAncestor(value.getParentRegion())) {
+    Variable variable;
+    if (isUnsignedQuotient(value))
+      variable.least = 0;
+    return getNamed({kLeaf, asInteger(value.getAsOpaquePointer())}, variable);
+  }
+
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return computeArgument(argument, culprit);
+
+  Operation *op = value.getDefiningOp();
+  // A quotient is a function of its operands, if not one to compute early.
+  if (op->getNumRegions() || !isMemoryEffectFree(op) ||
+      !(value.getType().isIntOrIndexOrFloat()))
+    return std::nullopt;
+  SmallVector<LinearForm, 2> operands;
+  for (Value operand : op->getOperands()) {
+    // Data of tiles may differ between groups, between threads even.
+    if (isa<TensorType, VectorType>(operand.getType())) {
+      culprit = value;
+      return std::nullopt;
+    }
+    std::optional<LinearForm> form = getForm(operand, culprit);
+    if (!form)
+      return std::nullopt;
+    operands.push_back(*form);
+  }
+  culprit = {};
+  if (std::optional<LinearForm> form = computeArithmetic(op, operands))
+    return form;
+  return getOpaque(cast<OpResult>(value), operands);
 }
 
 std::optional<LinearCondition> ScalarAnalysis::getCondition(Value value,

@@ -11,6 +11,7 @@
 
 #include "fa3/Dialect/Warp/Analysis/Scalars.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace fa3::warp {
 
@@ -110,6 +111,14 @@ private:
   /// Proves that all replicas of a group have as many events on a channel.
   mlir::LogicalResult checkReplicas(const GroupControl &group, unsigned channel,
                                     llvm::ArrayRef<unsigned> others);
+
+  /// Proves that the ends of every object are balanced. Counts in `others` the
+  /// comparisons of each object, and notes the channels that join two groups.
+  mlir::LogicalResult compareGroups(llvm::SmallVectorImpl<unsigned> &others,
+                                    llvm::SmallBitVector &joinsGroups);
+  /// Proves that replicas are balanced on channels that ask for it.
+  mlir::LogicalResult compareReplicas(llvm::SmallVectorImpl<unsigned> &others,
+                                      const llvm::SmallBitVector &joinsGroups);
 
   SpecializeOp specialize;
   ScalarAnalysis scalars;

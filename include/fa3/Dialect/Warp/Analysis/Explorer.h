@@ -159,7 +159,16 @@ private:
   /// that all make alike, another may still do in a loop before it.
   static constexpr unsigned kMostChoices = 16;
 
+  /// Runs a process until it waits, chooses or ends.
   Outcome runProcess(JointState &state, unsigned p);
+  /// Runs one instruction; nothing if the process goes on with the next.
+  std::optional<Outcome> runInstruction(JointState &state, unsigned p);
+  std::optional<Outcome> runEvent(JointState &state, unsigned p);
+  std::optional<Outcome> runChoice(JointState &state, unsigned p);
+  Outcome runEnd(JointState &state, unsigned p);
+  /// Begins an iteration of a nest; false if the state is dropped.
+  bool enterIteration(JointState &state, unsigned p, unsigned nest);
+  void assign(JointState &state, unsigned p, const Instruction &instruction);
   Outcome runAll(JointState &state, unsigned &chooser);
   mlir::LogicalResult runState(JointState state);
   void visit(JointState state, unsigned p);

@@ -86,6 +86,14 @@ private:
   using Key = std::vector<int64_t>;
 
   std::optional<LinearForm> compute(mlir::Value value, mlir::Value &culprit);
+  std::optional<LinearForm> computeArgument(mlir::BlockArgument argument,
+                                            mlir::Value &culprit);
+  /// None if the result is no linear form or extremum or quotient of these.
+  std::optional<LinearForm>
+  computeArithmetic(mlir::Operation *op, llvm::ArrayRef<LinearForm> operands);
+  /// The result as a name for what `op` makes of its operands.
+  LinearForm getOpaque(mlir::OpResult result,
+                       llvm::ArrayRef<LinearForm> operands);
   LinearForm getInduction(mlir::Value induction);
   LinearForm getNamed(Key key, Variable variable);
   LinearForm getExtremum(bool isMin, LinearForm a, LinearForm b);
