@@ -62,7 +62,9 @@ static ResourceUse getSharedUse(Operation *op, VectorType type) {
   return use;
 }
 
-static ResourceUse getHopperUse(Operation *op) {
+/// Reductions over the registers and the lanes of a fragment; nothing for
+/// other operations.
+static std::optional<ResourceUse> getReductionUse(Operation *op) {
   const Chip &chip = getChip(op);
   ResourceUse use;
   if (auto reduce = dyn_cast<FragmentReduceOp>(op)) {
@@ -91,6 +93,13 @@ static ResourceUse getHopperUse(Operation *op) {
     use.isAwaited = true;
     return use;
   }
+  return std::nullopt;
+}
+
+static ResourceUse getHopperUse(Operation *op) {
+  const Chip &chip = getChip(op);
+  if (std::optional<ResourceUse> reduction = getReductionUse(op))
+    return *reduction;
   if (auto add = dyn_cast<AddExactOp>(op)) {
     // The word and what it gets, beside the address.
     constexpr int64_t kInstructions = 12;
@@ -101,6 +110,7 @@ static ResourceUse getHopperUse(Operation *op) {
     return getSharedUse(op, cast<VectorType>(store.getValue().getType()));
   if (auto load = dyn_cast<SmemLoadOp>(op))
     return getSharedUse(op, cast<VectorType>(load.getResult().getType()));
+  ResourceUse use;
   if (auto load = dyn_cast<FragmentLoadOp>(op)) {
     use.issue = countRegisters(load.getResult().getType());
     use.latency = chip.globalLatency;

@@ -98,6 +98,19 @@ private:
            op->getDialect() == op->getContext()->getLoadedDialect("hopper");
   }
 
+  // Places in the picture.
+  static constexpr int kLane = 280, kBox = 230, kRow = 40, kHeight = 26,
+                       kTop = 64;
+  static int getX(unsigned lane) { return 10 + int(lane) * kLane; }
+  static int getY(int row) { return kTop + row * kRow; }
+  unsigned getNumLanes() const { return state.processes.size() + 2; }
+  void printHead(raw_ostream &out, int width, int height) const;
+  void printLanes(raw_ostream &out, int bottom) const;
+  void printEdge(raw_ostream &out, const Edge &edge) const;
+  void printBox(raw_ostream &out, const Box &box) const;
+  void printLegend(raw_ostream &out, ArrayRef<std::string> legend,
+                   int line) const;
+
   const ProtocolTrace &trace;
   const warp::JointState &state;
   Names names;
@@ -239,18 +252,7 @@ static std::string escape(StringRef text) {
   return escaped;
 }
 
-void Drawing::print(raw_ostream &out) const {
-  constexpr int kLane = 280, kBox = 230, kRow = 40, kHeight = 26, kTop = 64;
-  unsigned numLanes = state.processes.size() + 2;
-  int rows = 0;
-  for (const Box &box : boxes)
-    rows = std::max(rows, box.row + 1);
-  std::vector<std::string> legend = names.getLegend();
-  int width = numLanes * kLane + 20;
-  int height = kTop + rows * kRow + 30 + 18 * (legend.size() + 1);
-  auto x = [&](unsigned lane) { return 10 + int(lane) * kLane; };
-  auto y = [&](int row) { return kTop + row * kRow; };
-
+void Drawing::printHead(raw_ostream &out, int width, int height) const {
   out << llvm::formatv(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
       "height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
@@ -270,52 +272,61 @@ void Drawing::print(raw_ostream &out) const {
   out << llvm::formatv("</defs>\n<rect width=\"{0}\" height=\"{1}\" "
                        "fill=\"#fff\"/>\n",
                        width, height);
-  for (unsigned lane = 0; lane < numLanes; ++lane) {
+}
+
+/// Every lane has a name and a line down to the bottom.
+void Drawing::printLanes(raw_ostream &out, int bottom) const {
+  for (unsigned lane = 0; lane < getNumLanes(); ++lane) {
     std::string name =
         lane < state.processes.size()
             ? warp::Explorer::getName(state.processes[lane])
             : (lane == state.processes.size() ? "copies (TMA)" : "tensor core");
     out << llvm::formatv(
-        "<text x=\"{0}\" y=\"30\" font-weight=\"bold\">{1}</text>\n", x(lane),
-        escape(name));
+        "<text x=\"{0}\" y=\"30\" font-weight=\"bold\">{1}</text>\n",
+        getX(lane), escape(name));
     out << llvm::formatv("<path d=\"M{0} 42V{1}\" style=\"stroke:#eee\"/>\n",
-                         x(lane) + kBox / 2, kTop + rows * kRow);
+                         getX(lane) + kBox / 2, bottom);
   }
-  for (const Edge &edge : edges) {
-    const Box &from = boxes[edge.from], &to = boxes[edge.to];
-    int y1 = y(from.row) + kHeight, y2 = y(to.row);
-    int x1 = x(from.lane) + kBox / 2, x2 = x(to.lane) + kBox / 2;
-    if (from.lane != to.lane) {
-      bool right = to.lane > from.lane;
-      x1 = x(from.lane) + (right ? kBox : 0);
-      x2 = x(to.lane) + (right ? 0 : kBox);
-      y1 -= kHeight / 2;
-      y2 += kHeight / 2;
-      int middle = (x1 + x2) / 2;
-      out << llvm::formatv("<path class=\"{0}\" marker-end=\"url(#{0})\" "
-                           "d=\"M{1} {2}C{3} {2} {3} {4} {5} {4}\"/>\n",
-                           edge.kind, x1, y1, middle, y2, x2);
-    } else {
-      out << llvm::formatv("<path class=\"{0}\" marker-end=\"url(#{0})\" "
-                           "d=\"M{1} {2}L{3} {4}\"/>\n",
-                           edge.kind, x1, y1, x2, y2);
-    }
+}
+
+/// Down inside a lane, from side to side between lanes.
+void Drawing::printEdge(raw_ostream &out, const Edge &edge) const {
+  const Box &from = boxes[edge.from], &to = boxes[edge.to];
+  int y1 = getY(from.row) + kHeight, y2 = getY(to.row);
+  int x1 = getX(from.lane) + kBox / 2, x2 = getX(to.lane) + kBox / 2;
+  if (from.lane != to.lane) {
+    bool right = to.lane > from.lane;
+    x1 = getX(from.lane) + (right ? kBox : 0);
+    x2 = getX(to.lane) + (right ? 0 : kBox);
+    y1 -= kHeight / 2;
+    y2 += kHeight / 2;
+    int middle = (x1 + x2) / 2;
+    out << llvm::formatv("<path class=\"{0}\" marker-end=\"url(#{0})\" "
+                         "d=\"M{1} {2}C{3} {2} {3} {4} {5} {4}\"/>\n",
+                         edge.kind, x1, y1, middle, y2, x2);
+  } else {
+    out << llvm::formatv("<path class=\"{0}\" marker-end=\"url(#{0})\" "
+                         "d=\"M{1} {2}L{3} {4}\"/>\n",
+                         edge.kind, x1, y1, x2, y2);
   }
-  for (const Box &box : boxes) {
-    std::string label = box.label;
-    if (box.count > 1)
-      label += llvm::formatv(", {0} boxes", box.count);
-    out << llvm::formatv(
-        "<rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" "
-        "rx=\"4\" fill=\"{4}\" stroke=\"#555\"/>\n",
-        x(box.lane), y(box.row), kBox, kHeight,
-        box.inIteration ? "#fdf3d0" : "#f4f4f4");
-    out << llvm::formatv("<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">{2}"
-                         "</text>\n",
-                         x(box.lane) + kBox / 2, y(box.row) + 17,
-                         escape(label));
-  }
-  int line = kTop + rows * kRow + 24;
+}
+
+void Drawing::printBox(raw_ostream &out, const Box &box) const {
+  int x = getX(box.lane), y = getY(box.row);
+  std::string label = box.label;
+  if (box.count > 1)
+    label += llvm::formatv(", {0} boxes", box.count);
+  out << llvm::formatv("<rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" "
+                       "rx=\"4\" fill=\"{4}\" stroke=\"#555\"/>\n",
+                       x, y, int(kBox), int(kHeight),
+                       box.inIteration ? "#fdf3d0" : "#f4f4f4");
+  out << llvm::formatv("<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">{2}"
+                       "</text>\n",
+                       x + kBox / 2, y + 17, escape(label));
+}
+
+void Drawing::printLegend(raw_ostream &out, ArrayRef<std::string> legend,
+                          int line) const {
   out << llvm::formatv(
       "<text x=\"10\" y=\"{0}\">yellow: the iteration; arrows: "
       "gray program order, green mbarrier, blue bytes landed, red "
@@ -324,6 +335,22 @@ void Drawing::print(raw_ostream &out) const {
   for (const std::string &entry : legend)
     out << llvm::formatv("<text x=\"10\" y=\"{0}\">{1}</text>\n", line += 18,
                          escape(entry));
+}
+
+void Drawing::print(raw_ostream &out) const {
+  int rows = 0;
+  for (const Box &box : boxes)
+    rows = std::max(rows, box.row + 1);
+  std::vector<std::string> legend = names.getLegend();
+  int bottom = getY(rows);
+  printHead(out, getNumLanes() * kLane + 20,
+            bottom + 30 + 18 * (legend.size() + 1));
+  printLanes(out, bottom);
+  for (const Edge &edge : edges)
+    printEdge(out, edge);
+  for (const Box &box : boxes)
+    printBox(out, box);
+  printLegend(out, legend, bottom + 24);
   out << "</svg>\n";
 }
 

@@ -331,6 +331,46 @@ LogicalResult ProtocolMachine::checkRegisters(JointState &joint, unsigned p,
   return success();
 }
 
+void ProtocolMachine::holdFragment(State &state, unsigned p, Value fragment,
+                                   WgmmaOp op) {
+  if (auto it = fragmentOf.find(fragment); it != fragmentOf.end())
+    state.fragments[p * numFragments + it->second] = {
+        state.processes[p].openMatrix, op};
+}
+
+LogicalResult ProtocolMachine::readMatrix(JointState &joint, unsigned p,
+                                          WgmmaOp op, Value operand,
+                                          int64_t extent) {
+  State &state = get(joint);
+  auto type = dyn_cast<DescType>(operand.getType());
+  if (!type) {
+    holdFragment(state, p, operand, op);
+    return success();
+  }
+  auto desc = operand.getDefiningOp<DescOp>();
+  if (!desc)
+    return op.emitOpError("reads through a descriptor that is not the result "
+                          "of a 'hopper.desc'");
+  if (!scope.hasBuffer(desc.getBuffer()))
+    return success();
+  // Contiguous along k: k runs along the columns, else along the rows.
+  bool alongColumns = type.getMajor() == Major::k;
+  int64_t k = op.getK();
+  std::optional<SmemRegion> region = getRegion(
+      joint, p, op, desc.getBuffer().getDefiningOp<AllocOp>(), desc.getIndex(),
+      desc.getRow(), desc.getColumn(), alongColumns ? extent : k,
+      alongColumns ? k : extent, desc.getBuffer().getType());
+  if (!region ||
+      failed(checkOrdered(joint, p, op, FactKind::MatrixRead, *region, all(p))))
+    return failure();
+  Fact &fact = getFact(state, FactKind::MatrixRead, p, 0, *region);
+  fact.known.clear();
+  fact.fenced.clear();
+  fact.matrixGroup = state.processes[p].openMatrix;
+  fact.op = op;
+  return success();
+}
+
 ProtocolMachine::Machine::Step
 ProtocolMachine::multiply(JointState &joint, unsigned p, WgmmaOp op) {
   State &state = get(joint);
@@ -341,45 +381,11 @@ ProtocolMachine::multiply(JointState &joint, unsigned p, WgmmaOp op) {
     Explorer::explainPath(joint, p, diagnostic);
     return Step::Failed;
   }
-  int64_t m = op.getM(), n = op.getN(), k = op.getK();
-  for (auto [operand, extent, isLhs] :
-       {std::tuple(op.getLhs(), m, true),
-        std::tuple(Value(op.getRhs()), n, false)}) {
-    auto type = dyn_cast<DescType>(operand.getType());
-    if (!type) {
-      auto it = fragmentOf.find(operand);
-      if (it != fragmentOf.end())
-        state.fragments[p * numFragments + it->second] = {process.openMatrix,
-                                                          op};
-      continue;
-    }
-    auto desc = operand.getDefiningOp<DescOp>();
-    if (!desc) {
-      op.emitOpError("reads through a descriptor that is not the result of a "
-                     "'hopper.desc'");
-      return Step::Failed;
-    }
-    if (!scope.hasBuffer(desc.getBuffer()))
-      continue;
-    // Contiguous along k: k runs along the columns, else along the rows.
-    bool alongColumns = type.getMajor() == Major::k;
-    std::optional<SmemRegion> region =
-        getRegion(joint, p, op, desc.getBuffer().getDefiningOp<AllocOp>(),
-                  desc.getIndex(), desc.getRow(), desc.getColumn(),
-                  alongColumns ? extent : k, alongColumns ? k : extent,
-                  desc.getBuffer().getType());
-    if (!region || failed(checkOrdered(joint, p, op, FactKind::MatrixRead,
-                                       *region, all(p))))
-      return Step::Failed;
-    Fact &fact = getFact(state, FactKind::MatrixRead, p, 0, *region);
-    fact.known.clear();
-    fact.fenced.clear();
-    fact.matrixGroup = process.openMatrix;
-    fact.op = op;
-  }
+  if (failed(readMatrix(joint, p, op, op.getLhs(), op.getM())) ||
+      failed(readMatrix(joint, p, op, op.getRhs(), op.getN())))
+    return Step::Failed;
   if (op.getAcc())
-    if (auto it = fragmentOf.find(op.getAcc()); it != fragmentOf.end())
-      state.fragments[p * numFragments + it->second] = {process.openMatrix, op};
+    holdFragment(state, p, op.getAcc(), op);
   // A product is one act of all warps: when it has retired, all of them have
   // come this far.
   for (Fact &fact : state.facts)

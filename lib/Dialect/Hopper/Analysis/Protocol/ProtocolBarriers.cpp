@@ -69,49 +69,40 @@ static bool dependsOn(ValueRange values, Value leaf) {
   return false;
 }
 
-LogicalResult ProtocolModel::readBarriers() {
-  WalkResult result = function.walk([&](Operation *op) {
-    for (Value operand : op->getOperands()) {
-      if (isa<BarrierType>(operand.getType()) &&
-          !operand.getDefiningOp<BarrierAllocOp>()) {
-        op->emitOpError("expects mbarriers that are the result of a "
-                        "'hopper.barrier.alloc'");
-        return WalkResult::interrupt();
-      }
-      if (isa<BufferType>(operand.getType()) &&
-          !operand.getDefiningOp<AllocOp>()) {
-        op->emitOpError("expects a buffer that is the result of a "
-                        "'hopper.smem.alloc'");
-        return WalkResult::interrupt();
-      }
-    }
-    if (isa<gpu::BarrierOp>(op) && op->getParentOfType<warp::GroupOp>()) {
-      op->emitOpError("inside a group waits for all threads of the block, "
-                      "which other groups do not send");
-      return WalkResult::interrupt();
-    }
-    if (isa<SmemFillOp>(op) && (op->getBlock() != specialize->getBlock() ||
-                                specialize->isBeforeInBlock(op))) {
-      op->emitOpError("expects to stand in front of 'warp.specialize', all "
-                      "threads of the block perform it");
-      return WalkResult::interrupt();
-    }
-    if (auto alloc = dyn_cast<BarrierAllocOp>(op)) {
-      if (alloc->getParentOfType<warp::GroupOp>()) {
-        alloc.emitOpError("inside a group is not initialized by anyone");
-        return WalkResult::interrupt();
-      }
-      barrierOf[alloc.getBarrier()] = barriers.size();
-      barriers.push_back({alloc, numMbarriers, {}, {}});
-      numMbarriers += alloc.getBarrier().getType().getCount();
-      channels.push_back({static_cast<unsigned>(objects.size()), "arrives"});
-      channels.push_back({static_cast<unsigned>(objects.size()), "waits"});
-      objects.push_back(alloc.getLoc());
-    }
-    return WalkResult::advance();
-  });
-  if (result.wasInterrupted())
-    return failure();
+/// Whether what an operation synchronizes or fills is one allocation, and it
+/// stands where the threads that it needs come by.
+static LogicalResult checkPlace(Operation *op, warp::SpecializeOp specialize) {
+  for (Value operand : op->getOperands()) {
+    if (isa<BarrierType>(operand.getType()) &&
+        !operand.getDefiningOp<BarrierAllocOp>())
+      return op->emitOpError("expects mbarriers that are the result of a "
+                             "'hopper.barrier.alloc'");
+    if (isa<BufferType>(operand.getType()) && !operand.getDefiningOp<AllocOp>())
+      return op->emitOpError("expects a buffer that is the result of a "
+                             "'hopper.smem.alloc'");
+  }
+  if (isa<gpu::BarrierOp>(op) && op->getParentOfType<warp::GroupOp>())
+    return op->emitOpError("inside a group waits for all threads of the block, "
+                           "which other groups do not send");
+  if (isa<SmemFillOp>(op) && (op->getBlock() != specialize->getBlock() ||
+                              specialize->isBeforeInBlock(op)))
+    return op->emitOpError("expects to stand in front of 'warp.specialize', "
+                           "all threads of the block perform it");
+  if (isa<BarrierAllocOp>(op) && op->getParentOfType<warp::GroupOp>())
+    return op->emitOpError("inside a group is not initialized by anyone");
+  return success();
+}
+
+void ProtocolModel::addBarriers(BarrierAllocOp alloc) {
+  barrierOf[alloc.getBarrier()] = barriers.size();
+  barriers.push_back({alloc, numMbarriers, {}, {}});
+  numMbarriers += alloc.getBarrier().getType().getCount();
+  channels.push_back({static_cast<unsigned>(objects.size()), "arrives"});
+  channels.push_back({static_cast<unsigned>(objects.size()), "waits"});
+  objects.push_back(alloc.getLoc());
+}
+
+void ProtocolModel::readParties() {
   for (auto group : specialize.getBody().getOps<warp::GroupOp>())
     group.walk([&](Operation *op) {
       bool arrives;
@@ -132,6 +123,19 @@ LogicalResult ProtocolModel::readBarriers() {
     channels[2 * i].isLed = array.arriving.isPartial();
     channels[2 * i + 1].isLed = array.waiting.isPartial();
   }
+}
+
+LogicalResult ProtocolModel::readBarriers() {
+  WalkResult result = function.walk([&](Operation *op) {
+    if (failed(checkPlace(op, specialize)))
+      return WalkResult::interrupt();
+    if (auto alloc = dyn_cast<BarrierAllocOp>(op))
+      addBarriers(alloc);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  readParties();
   return success();
 }
 
@@ -205,33 +209,67 @@ void ProtocolModel::readTurns(
       hasMeetings |= turnOf.contains(use.op) && !carriesTurns(ofId);
 }
 
+/// The number of the barrier that a replica uses.
+static FailureOr<int64_t> readId(const NamedUse &use, Value id) {
+  int64_t number = evaluateScalar(id, [&](Value leaf) {
+    return leaf == use.group.getReplica() ? use.replica : warp::kUnknown;
+  });
+  if (number == warp::kUnknown)
+    return use.op->emitOpError("expects an id computed from constants and the "
+                               "replica");
+  int64_t count = getChip(use.op).namedBarriers;
+  if (number < 1 || number >= count)
+    return use.op->emitOpError("has id ")
+           << number << " in replica " << use.replica << ", expected 1 to "
+           << count - 1 << " (0 is the barrier of the block)";
+  return number;
+}
+
+/// The threads that meet at a named barrier: all uses expect as many as use it.
+static FailureOr<int64_t> readThreads(int64_t id, ArrayRef<NamedUse> uses) {
+  int64_t threads = getNamedBarrierUse(uses.front().op)->threads;
+  std::set<std::pair<Operation *, int64_t>> parties;
+  int64_t present = 0;
+  for (const NamedUse &use : uses) {
+    if (int64_t other = getNamedBarrierUse(use.op)->threads; other != threads) {
+      InFlightDiagnostic diagnostic = use.op->emitOpError("expects ")
+                                      << other << " threads at named barrier "
+                                      << id;
+      diagnostic.attachNote(uses.front().op->getLoc())
+          << "others expect " << threads;
+      return failure();
+    }
+    if (parties.insert({use.group, use.replica}).second)
+      present += use.group.getWarps() * getChip(use.op).threadsPerWarp;
+  }
+  if (present == threads)
+    return threads;
+  InFlightDiagnostic diagnostic = uses.front().op->emitOpError("expects ")
+                                  << threads << " threads at named barrier "
+                                  << id << ", " << present << " use it";
+  for (auto &[group, replica] : parties)
+    diagnostic.attachNote(group->getLoc())
+        << "@" << cast<warp::GroupOp>(group).getSymName() << " replica "
+        << replica << " uses it";
+  return failure();
+}
+
 LogicalResult ProtocolModel::readNamedBarriers() {
   std::map<int64_t, SmallVector<NamedUse>> uses;
   for (auto group : specialize.getBody().getOps<warp::GroupOp>()) {
     WalkResult result = group.walk([&](Operation *op) {
-      std::optional<NamedBarrierUse> use = getNamedBarrierUse(op);
-      if (!use)
+      std::optional<NamedBarrierUse> barrier = getNamedBarrierUse(op);
+      if (!barrier)
         return WalkResult::advance();
       int64_t replicas = group.getReplicas();
       for (int64_t replica = 0; replica < replicas; ++replica) {
         if (!mayReach(op, group, replica))
           continue;
-        int64_t id = evaluateScalar(use->id, [&](Value leaf) {
-          return leaf == group.getReplica() ? replica : warp::kUnknown;
-        });
-        if (id == warp::kUnknown) {
-          op->emitOpError("expects an id computed from constants and the "
-                          "replica");
+        NamedUse use = {op, group, replica};
+        FailureOr<int64_t> id = readId(use, barrier->id);
+        if (failed(id))
           return WalkResult::interrupt();
-        }
-        if (id < 1 || id >= getChip(op).namedBarriers) {
-          op->emitOpError("has id ")
-              << id << " in replica " << replica << ", expected 1 to "
-              << getChip(op).namedBarriers - 1
-              << " (0 is the barrier of the block)";
-          return WalkResult::interrupt();
-        }
-        uses[id].push_back({op, group, replica});
+        uses[*id].push_back(use);
       }
       return WalkResult::advance();
     });
@@ -239,33 +277,10 @@ LogicalResult ProtocolModel::readNamedBarriers() {
       return failure();
   }
   for (auto &[id, ofId] : uses) {
-    int64_t threads = getNamedBarrierUse(ofId.front().op)->threads;
-    std::set<std::pair<Operation *, int64_t>> parties;
-    int64_t present = 0;
-    for (NamedUse &use : ofId) {
-      if (int64_t other = getNamedBarrierUse(use.op)->threads;
-          other != threads) {
-        InFlightDiagnostic diagnostic = use.op->emitOpError("expects ")
-                                        << other << " threads at named barrier "
-                                        << id;
-        diagnostic.attachNote(ofId.front().op->getLoc())
-            << "others expect " << threads;
-        return failure();
-      }
-      if (parties.insert({use.group, use.replica}).second)
-        present += use.group.getWarps() * getChip(use.op).threadsPerWarp;
-    }
-    if (present != threads) {
-      InFlightDiagnostic diagnostic = ofId.front().op->emitOpError("expects ")
-                                      << threads << " threads at named barrier "
-                                      << id << ", " << present << " use it";
-      for (auto &[group, replica] : parties)
-        diagnostic.attachNote(group->getLoc())
-            << "@" << cast<warp::GroupOp>(group).getSymName() << " replica "
-            << replica << " uses it";
+    FailureOr<int64_t> threads = readThreads(id, ofId);
+    if (failed(threads))
       return failure();
-    }
-    namedBarriers[id] = threads;
+    namedBarriers[id] = *threads;
   }
   readTurns(uses);
   return success();

@@ -132,66 +132,50 @@ std::optional<unsigned> ProtocolMachine::getElement(JointState &state,
   return array.firstElement + i;
 }
 
-ProtocolMachine::Machine::Step
-ProtocolMachine::wait(JointState &joint, unsigned p, BarrierWaitOp op) {
+FailureOr<ProtocolMachine::Next>
+ProtocolMachine::findPhase(JointState &joint, unsigned p, BarrierWaitOp op,
+                           unsigned element, int64_t parity) {
   State &state = get(joint);
-  std::optional<unsigned> element =
-      getElement(joint, p, op, op.getBarrier().getDefiningOp<BarrierAllocOp>(),
-                 op.getIndex());
-  if (!element)
-    return Step::Failed;
-  Element &barrier = state.elements[*element];
-  Next &next = state.next[*element * processes.size() + p];
-  int64_t parity = read(joint, p, op.getParity());
+  const Element &barrier = state.elements[element];
+  Next next = state.next[element * processes.size() + p];
   auto fail = [&](const Twine &what) {
     InFlightDiagnostic diagnostic = op.emitOpError(what);
-    diagnostic.attachNote(getArray(*element).op.getLoc())
+    diagnostic.attachNote(getArray(element).op.getLoc())
         << "the mbarrier is one of these";
     Explorer::explainPath(joint, p, diagnostic);
-    return Step::Failed;
+    return failure();
   };
   if (parity != 0 && parity != 1)
     return fail("waits for a parity that is not computed from constants and "
                 "loop-carried positions, or is neither 0 nor 1");
-
+  if (next != kUndecided) {
+    unsigned expected = (barrier.parity + (next == kLast ? 1 : 0)) & 1;
+    if (parity == expected)
+      return next;
+    return fail("waits for parity " + Twine(parity) + " of " +
+                describe(element) + ", but the next phase it has to wait " +
+                "for has parity " + Twine(expected));
+  }
   // A first wait for parity 1 is for the phase before the first, which always
   // has completed.
-  Next wanted = next;
-  if (next == kUndecided) {
-    int64_t ahead = static_cast<int64_t>(barrier.phases) + parity;
-    if (ahead > 1)
-      return fail("waits for " + describe(*element) + " for the first time " +
-                  "when it may have completed " + Twine(barrier.phases) +
-                  (barrier.phases == 1 ? " phase" : " phases") +
-                  ": the phase it waits for cannot be told from a later one");
-    wanted = ahead == 0 ? kOpen : kLast;
-  } else {
-    unsigned expected = (barrier.parity + (next == kLast ? 1 : 0)) & 1;
-    if (parity != expected)
-      return fail("waits for parity " + Twine(parity) + " of " +
-                  describe(*element) + ", but the next phase it has to wait " +
-                  "for has parity " + Twine(expected));
-  }
-  if (next == kUndecided &&
-      failed(takeLag(joint, p, op, *element,
-                     parity ? getArray(*element).getCount() : 0)))
-    return Step::Failed;
-  if (wanted == kOpen)
-    return Step::Blocked;
-  next = kOpen;
-  if (failed(takeTurn(joint, p, op, *element, /*arrives=*/false, 0)))
-    return Step::Failed;
-  if (state.trace) {
-    state.trace->sources = state.trace->completed[*element];
-    state.trace->number = *element - getArray(*element).firstElement;
-  }
+  int64_t ahead = static_cast<int64_t>(barrier.phases) + parity;
+  if (ahead > 1)
+    return fail("waits for " + describe(element) + " for the first time " +
+                "when it may have completed " + Twine(barrier.phases) +
+                (barrier.phases == 1 ? " phase" : " phases") +
+                ": the phase it waits for cannot be told from a later one");
+  return ahead == 0 ? kOpen : kLast;
+}
+
+void ProtocolMachine::learnPhase(State &state, unsigned p, BarrierWaitOp op,
+                                 unsigned element) {
   for (Fact &fact : state.facts)
-    if (fact.known.test(completed(*element))) {
-      bool isFenced = fact.fenced.test(completed(*element));
+    if (fact.known.test(completed(element))) {
+      bool isFenced = fact.fenced.test(completed(element));
       fact.inform(all(p), isFenced);
       fact.inform(elected(p), isFenced);
     }
-  Fact &fact = getFact(state, FactKind::Wait, p, *element);
+  Fact &fact = getFact(state, FactKind::Wait, p, element);
   fact.known.clear();
   fact.fenced.clear();
   fact.own = true;
@@ -201,6 +185,35 @@ ProtocolMachine::wait(JointState &joint, unsigned p, BarrierWaitOp op) {
     fact.inform(all(p), true);
     fact.inform(elected(p), true);
   }
+}
+
+ProtocolMachine::Machine::Step
+ProtocolMachine::wait(JointState &joint, unsigned p, BarrierWaitOp op) {
+  State &state = get(joint);
+  std::optional<unsigned> element =
+      getElement(joint, p, op, op.getBarrier().getDefiningOp<BarrierAllocOp>(),
+                 op.getIndex());
+  if (!element)
+    return Step::Failed;
+  int64_t parity = read(joint, p, op.getParity());
+  FailureOr<Next> wanted = findPhase(joint, p, op, *element, parity);
+  if (failed(wanted))
+    return Step::Failed;
+  Next &next = state.next[*element * processes.size() + p];
+  if (next == kUndecided &&
+      failed(takeLag(joint, p, op, *element,
+                     parity ? getArray(*element).getCount() : 0)))
+    return Step::Failed;
+  if (*wanted == kOpen)
+    return Step::Blocked;
+  next = kOpen;
+  if (failed(takeTurn(joint, p, op, *element, /*arrives=*/false, 0)))
+    return Step::Failed;
+  if (state.trace) {
+    state.trace->sources = state.trace->completed[*element];
+    state.trace->number = *element - getArray(*element).firstElement;
+  }
+  learnPhase(state, p, op, *element);
   return Step::Done;
 }
 

@@ -96,6 +96,13 @@ private:
   // ProtocolMachine.cpp: knowledge and barriers.
   Step perform(warp::JointState &state, unsigned p, mlir::Operation *op);
   Step wait(warp::JointState &state, unsigned p, BarrierWaitOp op);
+  /// The phase that a wait for `parity` is for; fails if it cannot be told, or
+  /// is not the next one.
+  mlir::FailureOr<Next> findPhase(warp::JointState &state, unsigned p,
+                                  BarrierWaitOp op, unsigned element,
+                                  int64_t parity);
+  /// Takes over what the phase that was waited for makes known.
+  void learnPhase(State &state, unsigned p, BarrierWaitOp op, unsigned element);
   Step arrive(warp::JointState &state, unsigned p, mlir::Operation *op,
               BarrierAllocOp barrier, mlir::Value index, int64_t bytes);
   Step meet(warp::JointState &state, unsigned p, mlir::Operation *op,
@@ -123,6 +130,13 @@ private:
   Step waitForCopies(State &state, unsigned p, int64_t pending);
   Step touch(warp::JointState &state, unsigned p, mlir::Operation *op);
   Step multiply(warp::JointState &state, unsigned p, WgmmaOp op);
+  /// A product reads `operand`, with `extent` rows or columns beside the
+  /// contracted dimension.
+  mlir::LogicalResult readMatrix(warp::JointState &state, unsigned p,
+                                 WgmmaOp op, mlir::Value operand,
+                                 int64_t extent);
+  /// Keeps registers for the open group of products.
+  void holdFragment(State &state, unsigned p, mlir::Value fragment, WgmmaOp op);
   Step commit(warp::JointState &state, unsigned p, WgmmaCommitOp op);
   Step waitForProducts(warp::JointState &state, unsigned p, WgmmaWaitOp op);
   std::optional<SmemRegion> getRegion(warp::JointState &state, unsigned p,
@@ -141,6 +155,12 @@ private:
   mlir::LogicalResult checkRegisters(warp::JointState &state, unsigned p,
                                      mlir::Operation *op);
 
+  /// Follows integers backwards from those that decide, through arithmetic and
+  /// control.
+  void trackSources(llvm::SmallVector<mlir::Value> work);
+  /// Products and groups of them, whatever carries them.
+  void trackProducts();
+  void findFragments();
   void findUsers();
   /// Parts: what happened before a kernel starts is the phase before the
   /// first, which everybody knows of.

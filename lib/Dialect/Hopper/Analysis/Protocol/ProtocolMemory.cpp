@@ -24,18 +24,19 @@ LogicalResult ProtocolModel::checkFragments() {
   return failure(result.wasInterrupted());
 }
 
-LogicalResult ProtocolModel::checkRegisters() {
-  const Chip &chip = getChip(function);
-  int64_t perGroup = chip.getThreadsPerWarpgroup();
+/// Threads of a block, 0 if their number is not fixed.
+static int64_t getNumThreads(gpu::GPUFuncOp function) {
   std::optional<ArrayRef<int32_t>> size = function.getKnownBlockSize();
-  SmallVector<std::pair<warp::GroupOp, SetMaxRegistersOp>> set;
-  for (auto group : specialize.getBody().getOps<warp::GroupOp>())
-    for (auto op : group.getBodyBlock()->getOps<SetMaxRegistersOp>())
-      set.push_back({group, op});
   int64_t threads = size ? 1 : 0;
   if (size)
     for (int32_t extent : *size)
       threads *= extent;
+  return threads;
+}
+
+/// Groups that have a place lie inside the block.
+static LogicalResult checkPlaces(warp::SpecializeOp specialize,
+                                 const Chip &chip, int64_t threads) {
   for (auto group : specialize.getBody().getOps<warp::GroupOp>())
     if (group.getFirstWarp() && threads &&
         (int64_t(*group.getFirstWarp()) +
@@ -44,55 +45,85 @@ LogicalResult ProtocolModel::checkRegisters() {
             threads)
       return group.emitOpError("ends beyond the ")
              << threads << " threads of the block";
-  if (set.empty())
-    return success();
-  if (!threads)
-    return function.emitOpError("changes registers of groups, but has no "
-                                "'known_block_size'");
+  return success();
+}
 
-  int64_t warpgroups = llvm::divideCeil(threads, perGroup);
-  int64_t entry = chip.getEntryRegisters(warpgroups * perGroup);
-  std::vector<SetMaxRegistersOp> ofWarpgroup(warpgroups);
-  for (auto [group, op] : set) {
-    if (!group.getFirstWarp())
-      return group.emitOpError("changes its registers, but has no place (see "
-                               "hopper-pack-warpgroups)");
-    int64_t count = op.getRegisters();
-    if (op.getIncrease() ? count < entry : count > entry)
-      return op.emitOpError(op.getIncrease() ? "increases" : "decreases")
-             << " registers to " << count << ", but a block of " << threads
-             << " threads starts with " << entry;
-    int64_t first = *group.getFirstWarp();
-    int64_t last =
-        first + int64_t(group.getWarps()) * int64_t(group.getReplicas()) - 1;
-    for (int64_t i = first / chip.warpsPerWarpgroup;
-         i <= last / chip.warpsPerWarpgroup; ++i) {
-      SetMaxRegistersOp &other = ofWarpgroup[i];
-      if (other && other.getRegisters() != op.getRegisters()) {
-        InFlightDiagnostic diagnostic = op.emitOpError("asks for ")
-                                        << count << " registers in warp group "
-                                        << i;
-        diagnostic.attachNote(other.getLoc())
-            << "another group of it asks for " << other.getRegisters();
-        return failure();
-      }
-      other = op;
+/// Takes note of what a group asks for in each of its warp groups, where a
+/// block of `threads` starts with `entry` registers per thread.
+static LogicalResult
+setRegisters(warp::GroupOp group, SetMaxRegistersOp op, const Chip &chip,
+             int64_t threads, int64_t entry,
+             MutableArrayRef<SetMaxRegistersOp> ofWarpgroup) {
+  if (!group.getFirstWarp())
+    return group.emitOpError("changes its registers, but has no place (see "
+                             "hopper-pack-warpgroups)");
+  int64_t count = op.getRegisters();
+  if (op.getIncrease() ? count < entry : count > entry)
+    return op.emitOpError(op.getIncrease() ? "increases" : "decreases")
+           << " registers to " << count << ", but a block of " << threads
+           << " threads starts with " << entry;
+  int64_t first = *group.getFirstWarp();
+  int64_t last =
+      first + int64_t(group.getWarps()) * int64_t(group.getReplicas()) - 1;
+  for (int64_t i = first / chip.warpsPerWarpgroup;
+       i <= last / chip.warpsPerWarpgroup; ++i) {
+    SetMaxRegistersOp &other = ofWarpgroup[i];
+    if (other && other.getRegisters() != op.getRegisters()) {
+      InFlightDiagnostic diagnostic = op.emitOpError("asks for ")
+                                      << count << " registers in warp group "
+                                      << i;
+      diagnostic.attachNote(other.getLoc())
+          << "another group of it asks for " << other.getRegisters();
+      return failure();
     }
+    other = op;
   }
+  return success();
+}
+
+/// All warp groups together have no more registers than the block started with.
+static LogicalResult checkPool(warp::SpecializeOp specialize, int64_t perGroup,
+                               int64_t entry,
+                               ArrayRef<SetMaxRegistersOp> ofWarpgroup) {
   int64_t total = 0;
   for (SetMaxRegistersOp op : ofWarpgroup)
     total += (op ? int64_t(op.getRegisters()) : entry) * perGroup;
-  int64_t pool = entry * warpgroups * perGroup;
+  int64_t pool = entry * int64_t(ofWarpgroup.size()) * perGroup;
   if (total <= pool)
     return success();
   InFlightDiagnostic diagnostic = specialize.emitOpError("needs ")
                                   << total << " registers, the block has "
                                   << pool;
   for (auto [i, op] : llvm::enumerate(ofWarpgroup))
-    if (op)
-      diagnostic.attachNote(op.getLoc()) << "warp group " << i << " asks for "
-                                         << op.getRegisters() << " per thread";
+    if (SetMaxRegistersOp asking = op)
+      diagnostic.attachNote(asking.getLoc())
+          << "warp group " << i << " asks for " << asking.getRegisters()
+          << " per thread";
   return failure();
+}
+
+LogicalResult ProtocolModel::checkRegisters() {
+  const Chip &chip = getChip(function);
+  int64_t perGroup = chip.getThreadsPerWarpgroup();
+  int64_t threads = getNumThreads(function);
+  SmallVector<std::pair<warp::GroupOp, SetMaxRegistersOp>> set;
+  for (auto group : specialize.getBody().getOps<warp::GroupOp>())
+    for (auto op : group.getBodyBlock()->getOps<SetMaxRegistersOp>())
+      set.push_back({group, op});
+  if (failed(checkPlaces(specialize, chip, threads)))
+    return failure();
+  if (set.empty())
+    return success();
+  if (!threads)
+    return function.emitOpError("changes registers of groups, but has no "
+                                "'known_block_size'");
+  int64_t warpgroups = llvm::divideCeil(threads, perGroup);
+  int64_t entry = chip.getEntryRegisters(warpgroups * perGroup);
+  std::vector<SetMaxRegistersOp> ofWarpgroup(warpgroups);
+  for (auto [group, op] : set)
+    if (failed(setRegisters(group, op, chip, threads, entry, ofWarpgroup)))
+      return failure();
+  return checkPool(specialize, perGroup, entry, ofWarpgroup);
 }
 
 namespace {

@@ -111,6 +111,9 @@ public:
 
 private:
   mlir::LogicalResult readBarriers();
+  void addBarriers(BarrierAllocOp alloc);
+  /// Who arrives at mbarriers, and who waits.
+  void readParties();
   /// Initialized and filled before the groups begin: ProtocolStart.cpp.
   mlir::LogicalResult checkInitialization();
   /// What products read was written by someone.

@@ -38,27 +38,7 @@ static SmallVector<Value> getDecidingOperands(Operation *op) {
   return values;
 }
 
-void ProtocolMachine::prepare() {
-  for (auto [i, array] : llvm::enumerate(model.barriers))
-    arrayOf.append(array.getCount(), i);
-  // Backwards from what decides, through arithmetic and control.
-  SmallVector<Value> work;
-  warp::SpecializeOp specialize = model.specialize;
-  specialize.walk([&](Operation *op) {
-    auto desc = dyn_cast<DescOp>(op);
-    if (desc ? scope.hasBuffer(desc.getBuffer()) : isInstruction(op))
-      llvm::append_range(work, getDecidingOperands(op));
-    if (!scope.hasRegisters())
-      return;
-    for (Value result : op->getResults())
-      if (isa<InflightType, GroupType>(result.getType()))
-        tracked.insert(result);
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (Value argument : block.getArguments())
-          if (isa<InflightType, GroupType>(argument.getType()))
-            tracked.insert(argument);
-  });
+void ProtocolMachine::trackSources(SmallVector<Value> work) {
   llvm::DenseSet<Value> seen;
   while (!work.empty()) {
     Value value = work.pop_back_val();
@@ -86,10 +66,26 @@ void ProtocolMachine::prepare() {
     else if (op->getNumRegions() == 0)
       llvm::append_range(work, op->getOperands());
   }
+}
 
-  if (!scope.hasRegisters())
-    return;
-  // A fence gives registers back, so its results are the registers it took.
+void ProtocolMachine::trackProducts() {
+  auto track = [&](ValueRange values) {
+    for (Value value : values)
+      if (isa<InflightType, GroupType>(value.getType()))
+        tracked.insert(value);
+  };
+  warp::SpecializeOp specialize = model.specialize;
+  specialize.walk([&](Operation *op) {
+    track(op->getResults());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        track(block.getArguments());
+  });
+}
+
+/// A fence gives registers back, so its results are the registers it took.
+void ProtocolMachine::findFragments() {
+  warp::SpecializeOp specialize = model.specialize;
   specialize.walk([&](WgmmaOp mma) {
     for (Value operand : {mma.getLhs(), mma.getAcc()}) {
       if (!operand || !isa<VectorType>(operand.getType()))
@@ -107,6 +103,23 @@ void ProtocolMachine::prepare() {
       }
     }
   });
+}
+
+void ProtocolMachine::prepare() {
+  for (auto [i, array] : llvm::enumerate(model.barriers))
+    arrayOf.append(array.getCount(), i);
+  SmallVector<Value> deciding;
+  warp::SpecializeOp specialize = model.specialize;
+  specialize.walk([&](Operation *op) {
+    auto desc = dyn_cast<DescOp>(op);
+    if (desc ? scope.hasBuffer(desc.getBuffer()) : isInstruction(op))
+      llvm::append_range(deciding, getDecidingOperands(op));
+  });
+  trackSources(std::move(deciding));
+  if (!scope.hasRegisters())
+    return;
+  trackProducts();
+  findFragments();
 }
 
 bool ProtocolMachine::isTracked(Value value) const {
