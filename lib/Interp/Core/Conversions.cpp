@@ -122,6 +122,42 @@ CellId emitZeroExtend(Decoder &d, Operation *op, Value value, Format from,
   return result;
 }
 
+/// f64 to f32 rounds once; to narrower formats through round-to-odd.
+HandlerPair pickTruncateFloat(Lane from, Format to) {
+  if (from == getLane(to))
+    return Unary<CastFn<float>, float, float>::handlers;
+  if (to == Format::F32)
+    return Unary<CastFn<float>, float, double>::handlers;
+  return Unary<NarrowFn, float, double>::handlers;
+}
+
+HandlerPair pickSignedToFloat(Format from, Format to) {
+  bool isDouble = getLane(to) == Lane::F64;
+  if (from == Format::I1)
+    return isDouble ? Unary<NegateBooleanFn, double, uint8_t>::handlers
+                    : Unary<NegateBooleanFn, float, uint8_t>::handlers;
+  if (isDouble)
+    return Unary<CastFn<double>, double, int64_t>::handlers;
+  return to == Format::F32 ? Unary<CastFn<float>, float, int64_t>::handlers
+                           : Unary<NarrowIntegerFn, float, int64_t>::handlers;
+}
+
+/// The bits of the integer stand zero-extended in 64 first.
+void emitUnsignedToFloat(Decoder &d, Operation *op, Format from, Format to) {
+  Value source = op->getOperand(0);
+  CellId extended =
+      emitZeroExtend(d, op, source, from, d.newCell(), Format::I64);
+  HandlerPair handlers =
+      getLane(to) == Lane::F64
+          ? Unary<UnsignedToFloatFn<double>, double, int64_t>::handlers
+      : to == Format::F32
+          ? Unary<UnsignedToFloatFn<float>, float, int64_t>::handlers
+          : Unary<UnsignedToNarrowFn, float, int64_t>::handlers;
+  d.emit(op, d.isBuffered(source) ? handlers.lanes : handlers.scalar,
+         {extended}, {d.cell(op->getResult(0))})
+      .format = to;
+}
+
 LogicalResult decodeCast(Decoder &d, Operation *op, Cast cast) {
   Value source = op->getOperand(0), result = op->getResult(0);
   FailureOr<Format> from = d.getFormat(op, source.getType());
@@ -136,13 +172,7 @@ LogicalResult decodeCast(Decoder &d, Operation *op, Cast cast) {
       handlers = pickCast<CastFn>(fromLane, toLane);
     break;
   case Cast::TruncateFloat:
-    // f64 to f32 rounds once; to narrower formats through round-to-odd.
-    if (fromLane == toLane)
-      handlers = Unary<CastFn<float>, float, float>::handlers;
-    else if (*to == Format::F32)
-      handlers = Unary<CastFn<float>, float, double>::handlers;
-    else
-      handlers = Unary<NarrowFn, float, double>::handlers;
+    handlers = pickTruncateFloat(fromLane, *to);
     break;
   case Cast::ExtendSigned:
     if (*from == Format::I1) // true is -1
@@ -157,30 +187,11 @@ LogicalResult decodeCast(Decoder &d, Operation *op, Cast cast) {
                    : Unary<CastFn<int64_t>, int64_t, int64_t>::handlers;
     break;
   case Cast::SignedToFloat:
-    if (*from == Format::I1)
-      handlers = toLane == Lane::F64
-                     ? Unary<NegateBooleanFn, double, uint8_t>::handlers
-                     : Unary<NegateBooleanFn, float, uint8_t>::handlers;
-    else
-      handlers = toLane == Lane::F64
-                     ? Unary<CastFn<double>, double, int64_t>::handlers
-                 : *to == Format::F32
-                     ? Unary<CastFn<float>, float, int64_t>::handlers
-                     : Unary<NarrowIntegerFn, float, int64_t>::handlers;
+    handlers = pickSignedToFloat(*from, *to);
     break;
-  case Cast::UnsignedToFloat: {
-    CellId extended =
-        emitZeroExtend(d, op, source, *from, d.newCell(), Format::I64);
-    handlers = toLane == Lane::F64
-                   ? Unary<UnsignedToFloatFn<double>, double, int64_t>::handlers
-               : *to == Format::F32
-                   ? Unary<UnsignedToFloatFn<float>, float, int64_t>::handlers
-                   : Unary<UnsignedToNarrowFn, float, int64_t>::handlers;
-    d.emit(op, d.isBuffered(source) ? handlers.lanes : handlers.scalar,
-           {extended}, {d.cell(result)})
-        .format = *to;
+  case Cast::UnsignedToFloat:
+    emitUnsignedToFloat(d, op, *from, *to);
     return success();
-  }
   case Cast::FloatToInteger:
     if (*to == Format::I1)
       return op->emitError("'")

@@ -205,8 +205,33 @@ LogicalResult checkWindow(const Context &c, const Instr &in,
   return success();
 }
 
-LogicalResult runMma(Context &c, const Instr &in) {
+/// Takes the operands of a product, and the shared memory that it will read.
+LogicalResult takeOperands(Context &c, const Instr &in, Product &product,
+                           SmallVectorImpl<ByteRange> &ranges) {
   const auto &extra = in.get<WgmmaExtra>();
+  auto op = cast<hopper::WgmmaOp>(in.op);
+  if (isa<hopper::DescType>(op.getLhs().getType())) {
+    product.lhsDesc = &c.object<DescObject>(in.in[0]);
+    if (failed(checkWindow(c, in, *product.lhsDesc, "lhs", extra.m, extra.k,
+                           ranges)))
+      return failure();
+  } else {
+    product.lhsFragment = &c.buffer(in.in[0]);
+  }
+  product.rhsDesc = &c.object<DescObject>(in.in[1]);
+  if (failed(checkWindow(c, in, *product.rhsDesc, "rhs", extra.n, extra.k,
+                         ranges)))
+    return failure();
+  if (op.getAcc()) {
+    if (isa<hopper::InflightType>(op.getAcc().getType()))
+      product.accInflight = &c.object<InflightObject>(in.in[2]);
+    else
+      product.accFragment = &c.buffer(in.in[2]);
+  }
+  return success();
+}
+
+LogicalResult runMma(Context &c, const Instr &in) {
   auto op = cast<hopper::WgmmaOp>(in.op);
   Machine *machine = getMachine(c, in.op);
   if (!machine)
@@ -225,24 +250,8 @@ LogicalResult runMma(Context &c, const Instr &in) {
   product.group = c.group;
   product.batch = queue.next;
   Reader reader{in.op, queue.next, {}};
-  if (isa<hopper::DescType>(op.getLhs().getType())) {
-    product.lhsDesc = &c.object<DescObject>(in.in[0]);
-    if (failed(checkWindow(c, in, *product.lhsDesc, "lhs", extra.m, extra.k,
-                           reader.ranges)))
-      return failure();
-  } else {
-    product.lhsFragment = &c.buffer(in.in[0]);
-  }
-  product.rhsDesc = &c.object<DescObject>(in.in[1]);
-  if (failed(checkWindow(c, in, *product.rhsDesc, "rhs", extra.n, extra.k,
-                         reader.ranges)))
+  if (failed(takeOperands(c, in, product, reader.ranges)))
     return failure();
-  if (op.getAcc()) {
-    if (isa<hopper::InflightType>(op.getAcc().getType()))
-      product.accInflight = &c.object<InflightObject>(in.in[2]);
-    else
-      product.accFragment = &c.buffer(in.in[2]);
-  }
   product.result = new InflightObject();
   product.result->batch = queue.next;
   for (const ByteRange &range : reader.ranges)

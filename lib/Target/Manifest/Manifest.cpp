@@ -62,6 +62,8 @@ private:
   FailureOr<llvm::json::Object> getTensorMap(EncodeOp op);
   LogicalResult addAccess(LaunchOp op, unsigned i, Value source);
   LogicalResult addCost(LaunchOp op, Cost &cost);
+  void printArguments(llvm::json::OStream &json);
+  void printLaunches(llvm::json::OStream &json);
   void print(llvm::raw_ostream &os, StringRef ptx);
 
   func::FuncOp function;
@@ -485,6 +487,39 @@ static void printObject(llvm::json::OStream &json, llvm::json::Object &object,
   });
 }
 
+void ManifestWriter::printArguments(llvm::json::OStream &json) {
+  for (Argument &argument : arguments)
+    json.object([&] {
+      json.attribute("name", argument.name);
+      json.attribute("kind", argument.isTensor ? "tensor" : "scalar");
+      json.attribute("type", argument.type);
+      if (!argument.isTensor)
+        return;
+      json.attribute("dims", llvm::json::Value(std::move(argument.dims)));
+      json.attribute("access", !argument.isWritten ? "read"
+                               : argument.isRead   ? "readwrite"
+                                                   : "write");
+    });
+}
+
+void ManifestWriter::printLaunches(llvm::json::OStream &json) {
+  for (llvm::json::Value &value : launches) {
+    llvm::json::Object &launch = *value.getAsObject();
+    json.object([&] {
+      for (StringRef key :
+           {"kernel", "condition", "grid", "block", "cluster", "smem", "waits"})
+        if (llvm::json::Value *member = launch.get(key))
+          json.attribute(key, *member);
+      json.attributeArray("args", [&] {
+        for (llvm::json::Value &argument : *launch.getArray("args"))
+          printObject(json, *argument.getAsObject(),
+                      {"kind", "source", "type", "swizzle", "box", "dims",
+                       "strides", "value"});
+      });
+    });
+  }
+}
+
 void ManifestWriter::print(llvm::raw_ostream &os, StringRef ptx) {
   llvm::json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
@@ -495,41 +530,12 @@ void ManifestWriter::print(llvm::raw_ostream &os, StringRef ptx) {
     json.attribute("ptx_isa", llvm::formatv("{0}.{1}", options.ptxVersion / 10,
                                             options.ptxVersion % 10)
                                   .str());
-    json.attributeArray("args", [&] {
-      for (Argument &argument : arguments)
-        json.object([&] {
-          json.attribute("name", argument.name);
-          json.attribute("kind", argument.isTensor ? "tensor" : "scalar");
-          json.attribute("type", argument.type);
-          if (!argument.isTensor)
-            return;
-          json.attribute("dims", llvm::json::Value(std::move(argument.dims)));
-          json.attribute("access", !argument.isWritten ? "read"
-                                   : argument.isRead   ? "readwrite"
-                                                       : "write");
-        });
-    });
+    json.attributeArray("args", [&] { printArguments(json); });
     json.attributeArray("requires", [&] {
       for (llvm::json::Value &value : requirements)
         printObject(json, *value.getAsObject(), {"that", "message"});
     });
-    json.attributeArray("launches", [&] {
-      for (llvm::json::Value &value : launches) {
-        llvm::json::Object &launch = *value.getAsObject();
-        json.object([&] {
-          for (StringRef key : {"kernel", "condition", "grid", "block",
-                                "cluster", "smem", "waits"})
-            if (llvm::json::Value *member = launch.get(key))
-              json.attribute(key, *member);
-          json.attributeArray("args", [&] {
-            for (llvm::json::Value &argument : *launch.getArray("args"))
-              printObject(json, *argument.getAsObject(),
-                          {"kind", "source", "type", "swizzle", "box", "dims",
-                           "strides", "value"});
-          });
-        });
-      }
-    });
+    json.attributeArray("launches", [&] { printLaunches(json); });
     json.attributeArray("workspaces", [&] {
       for (llvm::json::Value &value : workspaces)
         printObject(json, *value.getAsObject(), {"name", "type", "shape"});

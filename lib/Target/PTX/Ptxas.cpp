@@ -49,15 +49,37 @@ static int64_t findCount(StringRef line, StringRef what) {
   return regex.match(line, &match) ? toInteger(match[1]) : 0;
 }
 
-PtxasReport fa3::parsePtxasOutput(StringRef output) {
-  PtxasReport report;
-  static const llvm::Regex entry("Compiling entry function '([^']+)'");
-  static const llvm::Regex properties("Function properties for (.+)$");
+/// What a line says of the code; lines of -v on memory and time are no
+/// messages.
+static std::optional<PtxasRemark> readRemark(StringRef line) {
   static const llvm::Regex message(
       "^ptxas ([^;]*[;:])? *(info|warning|error|fatal) *: *(.*)$");
   static const llvm::Regex code("\\((C[0-9]+)\\)");
   static const llvm::Regex inFunction("function '?([A-Za-z_$][A-Za-z0-9_$.]*)");
   static const llvm::Regex atLine("line ([0-9]+)");
+  SmallVector<StringRef> parts, detail;
+  if (!message.match(line, &parts))
+    return std::nullopt;
+  PtxasRemark remark;
+  remark.kind = parts[2] == "info"      ? PtxasRemark::Kind::Info
+                : parts[2] == "warning" ? PtxasRemark::Kind::Warning
+                                        : PtxasRemark::Kind::Error;
+  remark.text = parts[3].str();
+  if (code.match(remark.text, &detail))
+    remark.code = detail[1].str();
+  if (remark.kind == PtxasRemark::Kind::Info && remark.code.empty())
+    return std::nullopt;
+  if (inFunction.match(remark.text, &detail))
+    remark.function = detail[1].str();
+  if (atLine.match(line, &detail))
+    remark.line = toInteger(detail[1]);
+  return remark;
+}
+
+PtxasReport fa3::parsePtxasOutput(StringRef output) {
+  PtxasReport report;
+  static const llvm::Regex entry("Compiling entry function '([^']+)'");
+  static const llvm::Regex properties("Function properties for (.+)$");
   SmallVector<StringRef> lines, match;
   output.split(lines, '\n');
   auto find = [&](StringRef name) -> KernelUsage & {
@@ -88,25 +110,8 @@ PtxasReport fa3::parsePtxasOutput(StringRef output) {
       kernel.barriers = findCount(line, "barriers");
       continue;
     }
-    if (!message.match(line, &match))
-      continue;
-    SmallVector<StringRef> parts = match;
-    PtxasRemark remark;
-    remark.kind = parts[2] == "info"      ? PtxasRemark::Kind::Info
-                  : parts[2] == "warning" ? PtxasRemark::Kind::Warning
-                                          : PtxasRemark::Kind::Error;
-    remark.text = parts[3].str();
-    SmallVector<StringRef> detail;
-    if (code.match(remark.text, &detail))
-      remark.code = detail[1].str();
-    // Lines of -v on memory and time are no messages.
-    if (remark.kind == PtxasRemark::Kind::Info && remark.code.empty())
-      continue;
-    if (inFunction.match(remark.text, &detail))
-      remark.function = detail[1].str();
-    if (atLine.match(line, &detail))
-      remark.line = toInteger(detail[1]);
-    report.remarks.push_back(std::move(remark));
+    if (std::optional<PtxasRemark> remark = readRemark(line))
+      report.remarks.push_back(std::move(*remark));
   }
   return report;
 }
