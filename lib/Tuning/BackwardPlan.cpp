@@ -114,6 +114,9 @@ private:
   /// Shared memory for tiles; the rest is for statistics, barriers and
   /// alignment.
   static constexpr int64_t kTileBytes = kSm90a.maxSharedMemoryBytes - 4096;
+  /// The same where queries are rows, whose statistics are in registers.
+  static constexpr int64_t kTileBytesOfQueries =
+      kSm90a.maxSharedMemoryBytes - 1024;
 
   const BackwardFacts &facts;
   const BackwardPlanOptions &options;
@@ -183,7 +186,10 @@ BackwardPlanner::getWidestByMemory(const BackwardProducts &products) const {
   int64_t perStep = perRow + 2 * getPaddedDim(facts.dv);
   if (products.needsGradient())
     perRow = perStep;
-  int64_t columns = (kTileBytes - kRows * perRow) / perStep;
+  bool hasOnlyTiles = products.dq && products.aux == BackwardProducts::None &&
+                      !demand.loadedTiles;
+  int64_t bytes = hasOnlyTiles ? kTileBytesOfQueries : kTileBytes;
+  int64_t columns = (bytes - kRows * perRow) / perStep;
   return columns / 2 >= kFewestTogether ? columns / 2 : columns;
 }
 

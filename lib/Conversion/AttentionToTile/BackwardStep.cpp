@@ -231,8 +231,7 @@ BackwardBuilder::Pairs BackwardBuilder::bindBlock(Expander &expander,
                        SequenceCode::getStatisticRows(op) % columns == 0;
   if (!products.ofKeys || hasScoreCode() || (endsEarly() && !hasStatistics))
     pairs.keep = both(pairs.keep, isInside(column, ofColumns));
-  if (products.addsDq &&
-      !(op.getSizesOfBlocks() && !mayBeCut(Sequence::key, rows)))
+  if (products.addsDq && (endsEarly() || mayBeCut(Sequence::key, rows)))
     pairs.keep = both(pairs.keep, isInside(row, Sequence::key));
   if (!op.getMaskMod().empty()) {
     bindPlace(expander, op.getMaskMod(), place, operands.captures);
