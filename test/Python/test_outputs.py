@@ -176,7 +176,9 @@ class NumbersTest(OnCpu):
             for said in (True, False, True):
                 flag.fill_(said)
                 api.attention(*self.given, causal=flag, interpret=False)
-            self.assertEqual([key[1] for key in launch.plans], [True, False])
+            # Beside each plan is what C launches of it, whose key starts otherwise.
+            flags = [key[1] for key in launch.plans if type(key[1]) is bool]
+            self.assertEqual(flags, [True, False])
 
     def test_numbers_of_numpy(self):
         expected = api.attention(*self.given, window=(3, 0), softcap=2.0, scale=0.5)
