@@ -128,6 +128,8 @@ void fa3::buildSpecializePipeline(OpPassManager &pm,
       tile::createSpecialize(takeOptions<tile::SpecializeOptions>(options)));
   pm.addPass(tile::createResolveGuards());
   addCleanup(pm);
+  if (options.joinRings)
+    pm.addPass(tile::createJoinRings());
   pm.addPass(
       tile::createMakeAsync(takeOptions<tile::MakeAsyncOptions>(options)));
   pm.addPass(createCanonicalizerPass());

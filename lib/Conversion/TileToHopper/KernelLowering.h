@@ -34,11 +34,15 @@ public:
 private:
   using Values = llvm::SmallVector<mlir::Value, 2>;
 
+  /// What holds one field of a ring's entries.
+  struct Memory {
+    mlir::Value buffer;
+    hopper::BufferType type;
+  };
   /// What a ring became.
   struct Ring {
-    mlir::Value buffer;      ///< null for a ring of tokens
-    mlir::Value full, empty; ///< null for a private ring
-    hopper::BufferType type;
+    llvm::SmallVector<Memory, 2> fields; ///< none of a ring of tokens
+    mlir::Value full, empty;             ///< null for a private ring
     int64_t depth = 0;
     mlir::Value namedBarrier; ///< private rings: id of the replica's barrier
     int64_t threads = 0;      ///< private rings: those of the replica
@@ -54,6 +58,7 @@ private:
   /// A window of a ring's slot.
   struct View {
     const Ring *ring;
+    const Memory *memory;
     mlir::Value index, row, column;
     mlir::RankedTensorType tile;
   };
@@ -83,6 +88,9 @@ private:
   // Rings: RingLowering.cpp.
   mlir::LogicalResult lowerRing(warp::RingOp op);
   mlir::LogicalResult lowerTokenRing(warp::RingOp op);
+  /// The memory of entries of that type; null if they have none in shared
+  /// memory.
+  std::optional<Memory> allocateEntries(int64_t count, mlir::Type type);
   mlir::LogicalResult allocateBarriers(warp::RingOp op, Ring &ring);
   mlir::Value getNamedBarrier(warp::GroupOp group);
   /// Lets the threads of a replica wait for each other.

@@ -26,7 +26,7 @@ constexpr int64_t kNowhere = -kGroupRows;
 } // namespace
 
 Value KernelLowering::getBoxMap(tile::LoadAsyncOp op, int64_t rows) {
-  hopper::BufferType buffer = views[op.getView()].ring->type;
+  hopper::BufferType buffer = views[op.getView()].memory->type;
   SmallVector<int64_t> box(cast<MemRefType>(op.getSource().getType()).getRank(),
                            1);
   box[box.size() - 2] = rows;
@@ -58,11 +58,11 @@ LogicalResult KernelLowering::copySingleRows(tile::LoadAsyncOp op,
   const View &view = views[op.getView()];
   int64_t pieceRows = view.tile.getDimSize(0) / op.getPieces().value_or(1);
   int64_t blocks = llvm::divideCeil(view.tile.getDimSize(1),
-                                    view.ring->type.getBlockColumns());
+                                    view.memory->type.getBlockColumns());
   Value row = first ? arith::AddIOp::create(b, view.row, i32(first)).getResult()
                     : view.row;
   auto copy = hopper::TmaLoadOp::create(
-      b, getBoxMap(op, 1), ValueRange(), view.ring->buffer, view.index, row,
+      b, getBoxMap(op, 1), ValueRange(), view.memory->buffer, view.index, row,
       view.column, view.ring->full, view.index, b.getI64IntegerAttr(count),
       b.getI64IntegerAttr(blocks), /*placesCount=*/1);
   OpBuilder::InsertionGuard guard(b);
@@ -102,11 +102,11 @@ LogicalResult KernelLowering::copyGroup(tile::LoadAsyncOp op, int64_t first) {
   Value map = getBoxMap(op, kGroupRows);
   Value row = arith::AddIOp::create(b, view.row, i32(first));
   Value firstColumn = at->back();
-  int64_t width = view.ring->type.getBlockColumns();
+  int64_t width = view.memory->type.getBlockColumns();
   for (int64_t column = 0; column < view.tile.getDimSize(1); column += width) {
     at->back() = arith::AddIOp::create(b, firstColumn, i32(column));
     Value inBuffer = arith::AddIOp::create(b, view.column, i32(column));
-    hopper::TmaLoadOp::create(b, map, *at, view.ring->buffer, view.index, row,
+    hopper::TmaLoadOp::create(b, map, *at, view.memory->buffer, view.index, row,
                               inBuffer, view.ring->full, view.index);
   }
   return success();
@@ -139,11 +139,11 @@ LogicalResult KernelLowering::lowerLimited(tile::LoadAsyncOp op) {
   if (!arguments.isArgument(op.getSource()))
     return op.emitOpError("has no lowering to hopper: expects an array that is "
                           "a kernel argument");
-  if (view.ring->type.getSwizzle() != kUnitBytes)
+  if (view.memory->type.getSwizzle() != kUnitBytes)
     return op.emitOpError("has no lowering to hopper: expects a limit of rows "
                           "of ")
            << kUnitBytes << " bytes in shared memory, got "
-           << view.ring->type.getSwizzle();
+           << view.memory->type.getSwizzle();
   Value isWhole =
       arith::CmpIOp::create(b, arith::CmpIPredicate::sge, get(op.getLimit()),
                             i32(view.tile.getDimSize(0)));

@@ -69,33 +69,42 @@ LogicalResult KernelLowering::lowerTokenRing(warp::RingOp op) {
   return success();
 }
 
+std::optional<KernelLowering::Memory>
+KernelLowering::allocateEntries(int64_t count, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto storage =
+      tensor ? dyn_cast_or_null<tile::SmemAttr>(tensor.getEncoding()) : nullptr;
+  if (!storage)
+    return std::nullopt;
+  // What has rank 1 is the first row of as many as a swizzle has.
+  SmallVector<int64_t> shape = {
+      tensor.getRank() == 1 ? tile::kSwizzleRows : tensor.getDimSize(0),
+      storage.getPaddedColumns(tensor.getShape().back(),
+                               tensor.getElementType())};
+  auto buffer = hopper::BufferType::get(
+      b.getContext(), count,
+      RankedTensorType::get(shape, tensor.getElementType()),
+      storage.getSwizzle());
+  return Memory{hopper::AllocOp::create(b, buffer, IntegerAttr()), buffer};
+}
+
 LogicalResult KernelLowering::lowerRing(warp::RingOp op) {
   warp::RingType type = op.getRing().getType();
   const tile::RingProtocol &protocol = protocols.get(op);
   using Fill = tile::RingProtocol::Fill;
   if (protocol.fill == Fill::tokens)
     return lowerTokenRing(op);
-  auto tensor = dyn_cast<RankedTensorType>(type.getPayload().front());
-  auto storage =
-      tensor ? dyn_cast_or_null<tile::SmemAttr>(tensor.getEncoding()) : nullptr;
-  if (type.getPayload().size() != 1 || !storage || type.getInitial() != 0)
-    return op.emitOpError("has no lowering to hopper: expects a ring of one "
-                          "tensor with an #tile.smem encoding and no initial "
-                          "entries, got ")
-           << type;
-  // What has rank 1 is the first row of as many as a swizzle has.
-  SmallVector<int64_t> shape = {
-      tensor.getRank() == 1 ? tile::kSwizzleRows : tensor.getDimSize(0),
-      storage.getPaddedColumns(tensor.getShape().back(),
-                               tensor.getElementType())};
   auto ring = std::make_unique<Ring>();
   ring->protocol = protocol;
-  ring->type = hopper::BufferType::get(
-      b.getContext(), type.getDepth(),
-      RankedTensorType::get(shape, tensor.getElementType()),
-      storage.getSwizzle());
   ring->depth = type.getDepth();
-  ring->buffer = hopper::AllocOp::create(b, ring->type, IntegerAttr());
+  for (Type field : type.getPayload())
+    if (std::optional<Memory> memory = allocateEntries(type.getDepth(), field))
+      ring->fields.push_back(*memory);
+  if (ring->fields.size() != type.getPayload().size() || type.getInitial() != 0)
+    return op.emitOpError("has no lowering to hopper: expects a ring of "
+                          "tensors with #tile.smem encodings and no initial "
+                          "entries, got ")
+           << type;
   if (protocol.isPrivate) {
     if (protocol.fill == Fill::copies)
       return op.emitOpError("has no lowering to hopper: a ring inside a group "
@@ -142,16 +151,12 @@ LogicalResult KernelLowering::prepareConstants(warp::SpecializeOp op) {
     tile::SmemAttr storage = tile::getDefaultStorage(type);
     ring = std::make_unique<Ring>();
     ring->depth = 1;
-    ring->type = hopper::BufferType::get(
-        b.getContext(), ring->depth,
-        RankedTensorType::get({type.getDimSize(0),
-                               storage.getPaddedColumns(type.getDimSize(1),
-                                                        type.getElementType())},
-                              type.getElementType()),
-        storage.getSwizzle());
-    ring->buffer = hopper::AllocOp::create(b, ring->type, IntegerAttr());
+    ring->fields.push_back(*allocateEntries(
+        ring->depth, RankedTensorType::get(type.getShape(),
+                                           type.getElementType(), storage)));
     hopper::SmemFillOp::create(
-        b, ring->buffer, cast<TypedAttr>(value.getSplatValue<Attribute>()));
+        b, ring->fields.front().buffer,
+        cast<TypedAttr>(value.getSplatValue<Attribute>()));
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
@@ -225,17 +230,19 @@ void KernelLowering::continueSlot(Value from, Value to) {
     slotRing[to] = it->second;
 }
 
-/// Bytes that are copied into an entry: all of it, or some rows if one copy
-/// brings no more, or has rank 1.
-static int64_t countCopiedBytes(warp::AcquireOp op, hopper::BufferType buffer) {
+/// Bytes that are copied into a field of an entry: all of it, or some rows if
+/// one copy brings no more, or has rank 1.
+static int64_t countCopiedBytes(warp::AcquireOp op, unsigned field,
+                                hopper::BufferType buffer) {
   SmallVector<RankedTensorType> copied;
   for (Operation *user : op.getSlot().getUsers())
-    if (auto view = dyn_cast<tile::ViewOp>(user))
+    if (auto view = dyn_cast<tile::ViewOp>(user);
+        view && view.getField() == int64_t(field))
       for (Operation *access : view->getUsers())
         if (isa<tile::LoadAsyncOp>(access))
           copied.push_back(view.getView().getType().getTile());
   auto entry =
-      cast<RankedTensorType>(op.getSlot().getType().getPayload().front());
+      cast<RankedTensorType>(op.getSlot().getType().getPayload()[field]);
   if (entry.getRank() == 1)
     return buffer.getSlotBytes() / buffer.getRows();
   if (copied.size() != 1 ||
@@ -271,9 +278,11 @@ LogicalResult KernelLowering::lowerAcquire(warp::AcquireOp op) {
   } else if (writes) {
     emitFill(ring, op->getParentOfType<warp::GroupOp>(), [&] {
       hopper::BarrierWaitOp::create(b, ring.empty, index, parity);
+      int64_t bytes = 0;
+      for (auto [field, memory] : llvm::enumerate(ring.fields))
+        bytes += countCopiedBytes(op, field, memory.type);
       if (!ring.protocol.isFilledByThreads())
-        hopper::BarrierExpectTxOp::create(b, ring.full, index,
-                                          countCopiedBytes(op, ring.type));
+        hopper::BarrierExpectTxOp::create(b, ring.full, index, bytes);
     });
   } else {
     hopper::BarrierWaitOp::create(b, ring.full, index, parity);
@@ -340,12 +349,13 @@ static bool joinsWarps(Value token, llvm::SmallPtrSetImpl<Value> &seen) {
 
 /// Whether the warps of the replica meet between all that they read of the slot
 /// and its release: to hand over what they have written to another one, or to
-/// give back another one.
-static bool meetsBefore(warp::ReleaseOp release) {
+/// give back another one. What products read does not count if the release
+/// waits for these (`joined`).
+static bool meetsBefore(warp::ReleaseOp release, bool joined) {
   Operation *meeting = release->getPrevNode();
   auto isMeeting = [](Operation *op) {
     if (auto other = dyn_cast<warp::ReleaseOp>(op))
-      return tile::isReadByThreads(other) && !meetsBefore(other);
+      return tile::isReadByThreads(other) && !meetsBefore(other, false);
     auto publish = dyn_cast<warp::PublishOp>(op);
     return publish &&
            llvm::any_of(publish.getSlot().getUsers(), [](Operation *view) {
@@ -365,7 +375,10 @@ static bool meetsBefore(warp::ReleaseOp release) {
   if (!acquire || !isBefore(acquire))
     return false;
   for (Operation *view : release.getSlot().getUsers())
-    if (isa<tile::ViewOp>(view) && !llvm::all_of(view->getUsers(), isBefore))
+    if (isa<tile::ViewOp>(view) &&
+        !llvm::all_of(view->getUsers(), [&](Operation *access) {
+          return (joined && isa<tile::DotAsyncOp>(access)) || isBefore(access);
+        }))
       return false;
   return true;
 }
@@ -389,7 +402,8 @@ LogicalResult KernelLowering::lowerRelease(warp::ReleaseOp op) {
     return joinsWarps(token, seen);
   });
   bool hasWarps = op->getParentOfType<warp::GroupOp>().getWarps() > 1;
-  if ((ring.protocol.hasReads || (!joined && hasWarps)) && !meetsBefore(op))
+  bool waits = ring.protocol.hasReads || (!joined && hasWarps);
+  if (waits && !meetsBefore(op, joined))
     syncReplica(op);
   hopper::BarrierArriveOp::create(b, ring.empty, get(op.getSlot()));
   return success();

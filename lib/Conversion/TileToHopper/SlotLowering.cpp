@@ -10,7 +10,10 @@ using namespace fa3;
 
 LogicalResult KernelLowering::lowerView(tile::ViewOp op) {
   bool hasRows = op.getOffsets().size() == 2;
-  views[op.getView()] = {slotRing[op.getSlot()], get(op.getSlot()),
+  const Ring *ring = slotRing[op.getSlot()];
+  views[op.getView()] = {ring,
+                         &ring->fields[op.getField()],
+                         get(op.getSlot()),
                          hasRows ? get(op.getOffsets().front()) : i32(0),
                          get(op.getOffsets().back()),
                          op.getView().getType().getTile()};
@@ -34,7 +37,7 @@ KernelLowering::forEachBox(Operation *op, const View &view, Value memref,
     return op->emitOpError("has no lowering to hopper: expects an array that "
                            "is a kernel argument");
   hopper::BufferType buffer =
-      view.ring->type.withElementType(view.tile.getElementType());
+      view.memory->type.withElementType(view.tile.getElementType());
   bool hasRows = view.tile.getRank() == 2;
   int64_t rows = hasRows ? view.tile.getDimSize(0) : 1;
   int64_t columns = view.tile.getShape().back(),
@@ -93,7 +96,7 @@ LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
   if (!array.isStrided())
     return refuse() << "expects an array with strides, got " << array;
 
-  hopper::BufferType buffer = view.ring->type;
+  hopper::BufferType buffer = view.memory->type;
   SmallVector<int64_t> box(rank - 2, 1);
   llvm::append_range(box, order->box);
   box.push_back(buffer.getBlockColumns());
@@ -118,7 +121,7 @@ LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
       for (int64_t inner : order->getInner(row))
         at.push_back(i32(inner));
       at.push_back(plus(indices.back(), column));
-      hopper::TmaLoadOp::create(b, map, at, view.ring->buffer, view.index,
+      hopper::TmaLoadOp::create(b, map, at, view.memory->buffer, view.index,
                                 plus(view.row, number * order->getBoxRows()),
                                 plus(view.column, column), view.ring->full,
                                 view.index);
@@ -135,7 +138,7 @@ LogicalResult KernelLowering::lowerPieces(tile::LoadAsyncOp op) {
   auto refuse = [&]() { return op.emitOpError("has no lowering to hopper: "); };
   if (!arguments.isArgument(op.getSource()))
     return refuse() << "expects an array that is a kernel argument";
-  hopper::BufferType buffer = view.ring->type;
+  hopper::BufferType buffer = view.memory->type;
   int64_t pieces = *op.getPieces();
   int64_t rows = view.tile.getDimSize(0) / pieces, width = buffer.getSwizzle();
   if (rows * width % kUnit)
@@ -154,7 +157,7 @@ LogicalResult KernelLowering::lowerPieces(tile::LoadAsyncOp op) {
   int64_t blocks =
       llvm::divideCeil(view.tile.getDimSize(1), buffer.getBlockColumns());
   auto copy = hopper::TmaLoadOp::create(
-      b, map, ValueRange(), view.ring->buffer, view.index, view.row,
+      b, map, ValueRange(), view.memory->buffer, view.index, view.row,
       view.column, view.ring->full, view.index, b.getI64IntegerAttr(pieces),
       b.getI64IntegerAttr(blocks), /*placesCount=*/1);
   Block &from = op.getPlaces().front().front();
@@ -189,7 +192,7 @@ LogicalResult KernelLowering::lowerWhole(tile::LoadAsyncOp op) {
   const View &view = views[op.getView()];
   return forEachBox(op, view, op.getSource(), op.getIndices(), op.getFold(),
                     [&](Value map, ValueRange at, Value column) {
-                      hopper::TmaLoadOp::create(b, map, at, view.ring->buffer,
+                      hopper::TmaLoadOp::create(b, map, at, view.memory->buffer,
                                                 view.index, view.row, column,
                                                 view.ring->full, view.index);
                     });
@@ -203,7 +206,7 @@ LogicalResult KernelLowering::lowerStoreAsync(tile::StoreAsyncOp op) {
   if (failed(forEachBox(op, view, op.getTarget(), op.getIndices(), op.getFold(),
                         [&](Value map, ValueRange at, Value column) {
                           hopper::TmaStoreOp::create(
-                              b, view.ring->buffer, view.index, view.row,
+                              b, view.memory->buffer, view.index, view.row,
                               column, map, at, op.getAdd());
                         })))
     return failure();
@@ -238,7 +241,7 @@ LogicalResult KernelLowering::lowerWrite(tile::WriteOp op) {
       !view.ring->isPrivate() && !view.ring->protocol.isFilledByThreads();
   if (isInPlace)
     syncReplica(op);
-  hopper::SmemStoreOp::create(b, get(op.getValue()), view.ring->buffer,
+  hopper::SmemStoreOp::create(b, get(op.getValue()), view.memory->buffer,
                               view.index, view.row, view.column,
                               fragment(*layout));
   // A product reads what all warps have written.
@@ -255,9 +258,9 @@ LogicalResult KernelLowering::lowerRead(tile::ReadOp op) {
   SmallVector<Type> types;
   if (failed(convertType(op.getLoc(), op.getResult().getType(), types)))
     return failure();
-  Value value = hopper::SmemLoadOp::create(b, types.front(), view.ring->buffer,
-                                           view.index, view.row, view.column,
-                                           fragment(*layout));
+  Value value = hopper::SmemLoadOp::create(
+      b, types.front(), view.memory->buffer, view.index, view.row, view.column,
+      fragment(*layout));
   // Nobody writes what is read here again: one fence does for all products.
   if (llvm::any_of(op.getResult().getUsers(), llvm::IsaPred<tile::DotAsyncOp>))
     value = hopper::WgmmaFenceOp::create(b, value).getResults().front();

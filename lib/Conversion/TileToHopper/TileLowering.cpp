@@ -101,18 +101,20 @@ LogicalResult KernelLowering::placeConstant(tile::DotAsyncOp op) {
   if (it == constants.end())
     return op.emitOpError("has no wgmma: expects products with constants in "
                           "groups");
-  views[op.getRhs()] = {it->second.get(), i32(0), i32(0), i32(0),
-                        tile::getTileType(op.getRhs().getType())};
+  const Ring *ring = it->second.get();
+  views[op.getRhs()] = {ring,   &ring->fields.front(),
+                        i32(0), i32(0),
+                        i32(0), tile::getTileType(op.getRhs().getType())};
   return success();
 }
 
 Value KernelLowering::describe(Value operand, bool isKMajor) {
   const View &view = views[operand];
   auto major = isKMajor ? hopper::Major::k : hopper::Major::mn;
-  auto type = hopper::DescType::get(b.getContext(), view.ring->type.getRows(),
+  auto type = hopper::DescType::get(b.getContext(), view.memory->type.getRows(),
                                     view.tile.getElementType(),
-                                    view.ring->type.getSwizzle(), major);
-  return hopper::DescOp::create(b, type, view.ring->buffer, view.index,
+                                    view.memory->type.getSwizzle(), major);
+  return hopper::DescOp::create(b, type, view.memory->buffer, view.index,
                                 view.row, view.column);
 }
 

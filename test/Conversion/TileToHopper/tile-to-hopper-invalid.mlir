@@ -61,7 +61,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @no_storage() kernel {
-    // expected-error @below {{has no lowering to hopper: expects a ring of one tensor with an #tile.smem encoding and no initial entries}}
+    // expected-error @below {{has no lowering to hopper: expects a ring of tensors with #tile.smem encodings and no initial entries}}
     %r = warp.ring : !warp.ring<1, [tensor<64x64xf16>]>
     gpu.return
   }

@@ -207,6 +207,37 @@ def ResolveGuards : Pass<"tile-resolve-guards"> {
   ];
 }
 
+def JoinRings : Pass<"tile-join-rings"> {
+  let summary = "numbers that come beside a tile -> further fields of its ring";
+  let description = [{
+    Input: specialized kernels. A ring of rank 1 that copies fill (statistics of
+    rows, scales, places) costs its groups a position, a wait and an arrival for
+    each of its entries. Where the same groups fill and give back the entries of a
+    ring of tiles in the same blocks, and hold those from before the first to behind
+    the last access to the numbers, the numbers become a field of that ring: they
+    are given back no later than they were needed, and no tile is. Of several
+    such rings it is the one that is held longest, whose last product is made of
+    the numbers most likely.
+
+    Rings stay apart that are written by threads, that are held over more than one
+    block, or of which only one is filled or given back in some block; and so do
+    those of kernels in which several groups compute: they have one entry, and each
+    copy is to be on its way as soon as its own is given back.
+
+    Example:
+    ```mlir
+    %t, %t1 = warp.acquire %tiles[%c]    %n, %n1 = warp.acquire %numbers[%d]
+    ... tile.view %t[%c0, %c0] ...       ... tile.view %n[%c0] ...
+    warp.release %t                      warp.release %n
+    // becomes
+    %t, %t1 = warp.acquire %tiles[%c]
+    ... tile.view %t[%c0, %c0] ...       ... tile.view %t[%c0] field 1 ...
+    warp.release %t
+    ```
+  }];
+  let statistics = [Statistic<"numJoined", "rings-joined", "rings that became fields of others">];
+}
+
 def MakeAsync : Pass<"tile-make-async"> {
   let summary = "products and stores -> asynchronous products and stores";
   let description = [{
