@@ -36,7 +36,7 @@ _NAMES = {
     "attention_kernel": "api",
     "autotune": "tuning",
     "flex_attention": "flex",
-    "merge": "serving.merging",
+    "merge": "calls.merging",
     "BlockMask": "kernels.blocks",
     "install_flash_attn_2": "flash_attn_2",
     "install_flash_attn_3": "flash_attn_3",
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from .flash_attn_3 import install_flash_attn_3, uninstall_flash_attn_3
     from .flex import flex_attention
     from .build.foreign import compile_program
-    from .serving.merging import merge
+    from .calls.merging import merge
     from .sdpa import register
     from .tuning import autotune
 

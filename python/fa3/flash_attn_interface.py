@@ -19,11 +19,11 @@ import torch
 from torch.nn import functional
 
 from . import api, serving
-from .calls import max_logit
+from .calls import max_logit, merging
 from .calls.launch import keep, plans
 from .errors import ArgumentError, UnsupportedError
 from .kernels import invariance
-from .serving import append, cache_rows, merging, packed
+from .serving import append, cache_rows, packed
 from .serving.qv import is_operand, join
 from .support import native, refusals, values, watch
 

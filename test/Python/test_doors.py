@@ -15,7 +15,7 @@ import support
 
 import fa3
 from fa3 import api, errors
-from fa3.serving import merging
+from fa3.calls import merging
 
 if support.HAS_TORCH:
     import torch

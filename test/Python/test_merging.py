@@ -7,7 +7,7 @@ import unittest
 import support
 
 import fa3
-from fa3.serving import merging
+from fa3.calls import merging
 
 if support.HAS_TORCH:
     import torch

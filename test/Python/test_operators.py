@@ -12,7 +12,8 @@ if support.HAS_TORCH:
     import torch
 
     from fa3 import flash_attn_interface as door
-    from fa3.serving import merging, operators  # noqa: F401
+    from fa3.calls import merging
+    from fa3.serving import operators  # noqa: F401
 
 
 def compiled(function):

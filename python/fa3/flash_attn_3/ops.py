@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from .. import api, serving
 from .. import flash_attn_interface as functions
-from ..calls import gradients
+from ..calls import gradients, merging
 from ..errors import ArgumentError, UnsupportedError
 from ..kernels import program
-from ..serving import merging, operators, packed
+from ..serving import operators, packed
 
 SCHEMAS = (
     "fwd(Tensor q, Tensor k, Tensor v, Tensor(k_new!)? k_new=None, "

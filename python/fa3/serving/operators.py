@@ -12,10 +12,10 @@ import torch
 from .. import serving
 from ..autograd import flops
 from ..autograd.namespace import NAME, ops
-from ..calls import gradients
+from ..calls import gradients, merging
 from ..errors import UnsupportedError
 from ..support import watch
-from . import merging, packed
+from . import packed
 
 _ARRAYS = "Tensor? cu_q, Tensor? cu_k, Tensor? used_q, Tensor? used_k"
 _PLACES = "Tensor? batch_index, Tensor? leftpad, Tensor? page_table"

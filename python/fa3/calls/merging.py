@@ -9,14 +9,14 @@ import sys
 from typing import Any
 
 from ..build.compiler import CompileOptions, run_on_host
-from ..calls.call import device_guard
-from ..calls.launch import Launcher, keep, plans
 from ..errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from ..kernels import checks, compiled
 from ..kernels.spec import function_text
 from ..support import outputs, tensors
 from ..support.runtime import runtime
 from ..support.tensors import CPU, View
+from .call import device_guard
+from .launch import Launcher, keep, plans
 
 _FLOATS = ("f16", "bf16", "f32")
 
@@ -91,7 +91,7 @@ def merge(
                 lse=lse, interpret=interpret,
             )  # fmt: skip
         if compiling or (watch.is_recorded() and all(map(tensors.is_torch, _each(outs)))):
-            from . import operators
+            from ..serving import operators
 
             made = operators.merge(outs, lses, sinks, layout, out_dtype, interpret)
             if not given:
