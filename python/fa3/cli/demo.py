@@ -17,7 +17,7 @@ from ..build import driver
 from ..build.compiler import CompileOptions, get_compiler
 from ..errors import CompilerNotFoundError, Fa3Error
 from ..support.runtime import runtime
-from . import classify, evaluate_mask
+from .masks import classify, evaluate_mask
 
 _WINDOW, _CAP, _QUERIES, _KEYS, _DIM = 16, 20.0, 40, 56, 64
 _LAYER = f"""\
