@@ -12,8 +12,6 @@ out."""
 
 from __future__ import annotations
 
-import importlib.machinery
-import sys
 import types
 from typing import Any
 
@@ -23,10 +21,10 @@ from . import api, serving
 from . import flash_attn_interface as functions
 from .autograd.namespace import ops
 from .calls import gradients
-from .errors import ArgumentError, Fa3Error, UnsupportedError
+from .errors import ArgumentError, UnsupportedError
 from .kernels.program import to_text
 from .serving import operators, packed
-from .support import forks, values
+from .support import forks, modules, values
 
 MODULES = ("flash_attn", "flash_attn.flash_attn_interface")
 VERSION = "2.8.4+fa3"
@@ -340,7 +338,7 @@ def _sums(do: Any, o: Any) -> Any:
 # -----------------------------------------------------------------------------
 
 _lock = forks.lock()
-_installed: dict[str, types.ModuleType] = {}
+_installed = modules.Installed()
 _PUBLIC = (
     "flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func",
     "flash_attn_varlen_func", "flash_attn_varlen_kvpacked_func",
@@ -359,42 +357,23 @@ def install_flash_attn_2(interpret: bool | str = False) -> None:
     `interpret` as in fa3.attention, for tests."""
     global _interpret
     with _lock:
-        for name in MODULES:
-            if not getattr(sys.modules.get(name), "is_fa3", name not in sys.modules):
-                raise Fa3Error(
-                    f"install_flash_attn_2: {name} is loaded, FlashAttention-2 itself or "
-                    "what stands for it; nothing is put in its place"
-                )
+        modules.check(MODULES, "install_flash_attn_2", "FlashAttention-2")
         _interpret = interpret
-        for name, module in _modules().items():
-            if name not in sys.modules:
-                sys.modules[name] = _installed[name] = module
+        _installed.put(_modules())
 
 
 def uninstall_flash_attn_2() -> None:
     """Undoes install_flash_attn_2(). Functions that were imported are still fa3's."""
     with _lock:
-        for name, module in _installed.items():
-            if sys.modules.get(name) is module:
-                del sys.modules[name]
-        _installed.clear()
+        _installed.remove()
 
 
 def _modules() -> dict[str, types.ModuleType]:
-    made = {}
-    for path in MODULES:
-        module = types.ModuleType(path, __doc__)
-        module.__file__ = __file__
-        is_package = path == MODULES[0]
-        module.__spec__ = importlib.machinery.ModuleSpec(
-            path, None, origin=__file__, is_package=is_package
-        )
-        names = _PUBLIC if is_package else (*_PUBLIC, *_BY_HAND)
-        vars(module).update({name: globals()[name] for name in names}, is_fa3=True)
-        if not is_package:
-            vars(module).update({f"_wrapped{name}": globals()[name] for name in _BY_HAND})
-        if is_package:
-            vars(module).update(__version__=VERSION, __path__=[])
-        made[path] = module
-    made[MODULES[0]].flash_attn_interface = made[MODULES[1]]  # type: ignore[attr-defined]
-    return made
+    public = {name: globals()[name] for name in _PUBLIC}
+    by_hand = {name: globals()[name] for name in _BY_HAND}
+    by_hand |= {f"_wrapped{name}": one for name, one in by_hand.items()}
+    inner = modules.make(MODULES[1], globals(), False, **public, **by_hand)
+    whole = modules.make(
+        MODULES[0], globals(), True, **public, __version__=VERSION, flash_attn_interface=inner
+    )
+    return dict(zip(MODULES, (whole, inner)))

@@ -11,8 +11,6 @@ What the operators do is fa3.flash_attn_3.ops."""
 
 from __future__ import annotations
 
-import importlib.machinery
-import sys
 import types
 from typing import Any
 
@@ -20,8 +18,7 @@ import torch
 from torch._subclasses.functional_tensor import FunctionalTensorMode
 
 from .. import flash_attn_interface as functions
-from ..errors import Fa3Error
-from ..support import forks, watch
+from ..support import forks, modules, watch
 from . import ops as kernels
 from .ops import _flash_attn_backward, _flash_attn_forward
 
@@ -38,7 +35,8 @@ _lock = forks.lock()
 #: Names of operators, for as long as the process lives, and what is behind them.
 _names: Any = None
 _library: Any = None
-_installed: dict[str, types.ModuleType] = {}
+_installed = modules.Installed()
+_WHO = ("install_flash_attn_3", "FlashAttention-3")
 
 
 def install_flash_attn_3(interpret: bool | str = False) -> None:
@@ -47,17 +45,10 @@ def install_flash_attn_3(interpret: bool | str = False) -> None:
     imported them before keeps what it has; where FlashAttention-3 itself is loaded it is
     an error. A second call does nothing. `interpret` as in fa3.attention, for tests."""
     with _lock:
-        theirs = [
-            name for name in MODULES
-            if not getattr(sys.modules.get(name), "is_fa3", name not in sys.modules)
-        ]
-        if theirs:
-            raise _is_loaded(theirs[0])
+        modules.check(MODULES, *_WHO)
         _define()
         kernels._interpret = interpret
-        for name, module in _modules().items():
-            if name not in sys.modules:
-                sys.modules[name] = _installed[name] = module
+        _installed.put(_modules())
 
 
 def define() -> dict[str, Any]:
@@ -66,13 +57,6 @@ def define() -> dict[str, Any]:
     with _lock:
         _define()
     return _contents()
-
-
-def _is_loaded(what: str) -> Fa3Error:
-    return Fa3Error(
-        f"install_flash_attn_3: {what} is loaded, FlashAttention-3 itself or what stands "
-        "for it; nothing is put in its place"
-    )
 
 
 def uninstall_flash_attn_3() -> None:
@@ -84,10 +68,7 @@ def uninstall_flash_attn_3() -> None:
     with _lock:
         if _library is None:
             return
-        for name, module in _installed.items():
-            if sys.modules.get(name) is module:
-                del sys.modules[name]
-        _installed.clear()
+        _installed.remove()
         _library._destroy()
         _library = None
 
@@ -108,7 +89,7 @@ def _define() -> None:
     if _names is None:
         for name in torch._C._dispatch_get_all_op_names():
             if name.startswith(f"{_NAMESPACE}::"):
-                raise _is_loaded(f"torch.ops.{name.replace('::', '.')}")
+                raise modules.is_loaded(f"torch.ops.{name.replace('::', '.')}", *_WHO)
         _names = torch.library.Library(_NAMESPACE, "DEF")
         for schema in kernels.SCHEMAS:
             _names.define(schema, tags=(torch.Tag.needs_exact_strides,))
@@ -155,19 +136,11 @@ def _contents() -> dict[str, Any]:
 
 
 def _modules() -> dict[str, types.ModuleType]:
-    made = {}
-    for path in MODULES:
-        module = types.ModuleType(path, __doc__)
-        module.__file__ = __file__
-        # What asks whether there is such a module looks at this.
-        module.__spec__ = importlib.machinery.ModuleSpec(
-            path, None, origin=__file__, is_package=path == _NAMESPACE
-        )
-        if path == _NAMESPACE:
-            module.__path__ = []
-            vars(module).update(__version__=VERSION, is_fa3=True)
-        else:
-            vars(module).update(_contents())
-        made[path] = module
-    made[_NAMESPACE].flash_attn_interface = made[MODULES[2]]  # type: ignore[attr-defined]
+    made = {
+        path: modules.make(path, globals(), False, **_contents())
+        for path in MODULES if path != _NAMESPACE
+    }  # fmt: skip
+    made[_NAMESPACE] = modules.make(
+        _NAMESPACE, globals(), True, __version__=VERSION, flash_attn_interface=made[MODULES[2]]
+    )
     return made
