@@ -62,8 +62,8 @@ WIDE = {
 LEAD_BACK = {
     "api", "autograd.derivatives", "autograd.epilogues", "autograd.nodes",
     "autograd.watched", "calls.max_logit", "calls.merging", "calls.previous", "dynamo",
-    "dynamo.inside", "hf", "hf.flash", "kernels.program", "mods.trace", "sdpa",
-    "sdpa.packed", "sdpa.ring", "serving", "serving.operators", "serving.packed", "torch",
+    "dynamo.inside", "hf", "hf.flash", "sdpa", "sdpa.packed", "sdpa.ring", "serving",
+    "serving.operators", "serving.packed", "torch",
 }  # fmt: skip
 
 

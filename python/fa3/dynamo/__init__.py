@@ -13,11 +13,10 @@ import torch
 from .. import serving
 from ..calls.request import Request
 from ..kernels.blocks import Lists
-from ..mods import trace
 from ..serving import packed
 from . import guards, inside
 
-_describe_mods = torch.compiler.assume_constant_result(trace.describe_mods)
+_describe_mods = torch.compiler.assume_constant_result(guards.describe_mods)
 _guards_all_of = torch.compiler.assume_constant_result(guards.guards_all_of)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Dynamo guards of a function that it traces into: cells, globals, elements and
 attributes of instances, but not defaults and code of helpers, nor what a class or a
-module of the user gives (torch 2.11)."""
+module of the user gives (torch 2.11); and what a trace of mods depends on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import types
 from typing import Any
 
 import torch
+
+from ..kernels.program import mods_text
+from ..mods import trace
+from ..mods.capture import Capture
 
 _PLAIN = (int, float, bool, str, bytes, type(None), torch.dtype, torch.device)
 
@@ -84,4 +88,38 @@ def _guards_value(value: Any, names: set[str], seen: set[int]) -> bool:
     return all(
         _guards_value(own[n], names, seen) if n in own else not hasattr(type(value), n)
         for n in names
+    )
+
+
+def describe_mods(score_mod: Any, mask_mod: Any) -> Any:
+    """For torch.compile: traced mods as text; where the tensors and numbers that are
+    its arguments are, and the numbers that are its constants, as paths for
+    fa3.dynamo.follow; and all else that the trace depends on, as facts. None if that
+    is not known, or cannot be followed."""
+    capture = Capture(score_mod, mask_mod, paths=True)
+    if capture.volatile or capture.facts is None:
+        return None
+    entry, _ = trace.find_entry(capture, {"score_mod": score_mod, "mask_mod": mask_mod})
+    if capture.volatile or -1 in entry.tensors:
+        return None
+    constants = tuple((capture.number_paths[n], value) for n, value in entry.constants.items())
+    if any(value == 0 or value != value for _, value in constants):
+        return None  # Dynamo does not tell the signs of zeros
+    return (
+        mods_text(entry.traced),
+        tuple(capture.tensor_paths[n] for n in entry.tensors),
+        tuple(capture.number_paths[n] for n in entry.numbers),
+        constants,
+        tuple(
+            (kind, path, capture.tensor_paths[value] if kind == "tensor" else value)
+            for kind, path, value in capture.facts
+        ),
+        tuple(
+            (capture.tensor_paths[n], one.dtype, one.dim(), one.device)
+            for n, one in enumerate(capture.tensors)
+        ),
+        tuple((capture.tensor_paths[n], what, value) for n, what, value in entry.reads),
+        tuple(
+            (capture.number_paths[n], capture.tensor_paths[t], dim) for n, t, dim in entry.indices
+        ),
     )

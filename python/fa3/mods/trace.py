@@ -19,18 +19,9 @@ from .functions import EndsGradient, NeedsNumber, ReadsElements, is_ours
 from .graph import BOOL, FLOAT, INDEX, Graph, Node, Printer
 from .regions import Auxiliary, Regions
 from .standins import (
-    PROPERTIES,
-    Operators,
-    Session,
-    Table,
-    Value,
-    apply,
-    current,
-    found_table,
-    is_constant,
-    is_value,
-    to_node,
-)
+    PROPERTIES, Operators, Session, Table, Value, apply, current, found_table,
+    is_constant, is_value, to_node,
+)  # fmt: skip
 
 _ARGUMENTS = ("b", "h", "i", "j")
 #: What each is called with: a number, if any, and indices; and what it is to return.
@@ -117,7 +108,7 @@ def trace_mods(score_mod: Any, mask_mod: Any, epilogue: Any = None) -> Traced:
         if mod is not None and not callable(mod):
             raise TraceError(f"{name} is {tensors.type_name(mod)}, expected a function")
     capture = Capture(*mods.values())
-    entry, is_new = _find_entry(capture, mods)
+    entry, is_new = find_entry(capture, mods)
     if is_new or not (entry.tensors or entry.numbers):
         return entry.traced
     return dataclasses.replace(
@@ -127,7 +118,7 @@ def trace_mods(score_mod: Any, mask_mod: Any, epilogue: Any = None) -> Traced:
     )
 
 
-def _find_entry(capture: Capture, mods: Mods) -> tuple["_Entry", bool]:
+def find_entry(capture: Capture, mods: Mods) -> tuple["_Entry", bool]:
     """The trace of mods, and whether it was just made: then it has its tensors."""
     if not capture.volatile:
         for entry in _entries.get(capture.key, ()):
@@ -156,42 +147,6 @@ def _trace_anew(capture: Capture, mods: Mods) -> "_Entry":
             return _trace(capture, mods, constants)
         except NeedsNumber as needed:
             constants = {**constants, **{n: capture.numbers[n] for n in needed.numbers}}
-
-
-def describe_mods(score_mod: Any, mask_mod: Any) -> Any:
-    """For torch.compile: traced mods as text; where the tensors and numbers that are
-    its arguments are, and the numbers that are its constants, as paths for
-    fa3.dynamo.follow; and all else that the trace depends on, as facts. None if that
-    is not known, or cannot be followed."""
-    from ..kernels.program import mods_text
-
-    capture = Capture(score_mod, mask_mod, paths=True)
-    if capture.volatile or capture.facts is None:
-        return None
-    entry, _ = _find_entry(capture, {"score_mod": score_mod, "mask_mod": mask_mod})
-    if capture.volatile or -1 in entry.tensors:
-        return None
-    constants = tuple((capture.number_paths[n], value) for n, value in entry.constants.items())
-    if any(value == 0 or value != value for _, value in constants):
-        return None  # Dynamo does not tell the signs of zeros
-    return (
-        mods_text(entry.traced),
-        tuple(capture.tensor_paths[n] for n in entry.tensors),
-        tuple(capture.number_paths[n] for n in entry.numbers),
-        constants,
-        tuple(
-            (kind, path, capture.tensor_paths[value] if kind == "tensor" else value)
-            for kind, path, value in capture.facts
-        ),
-        tuple(
-            (capture.tensor_paths[n], one.dtype, one.dim(), one.device)
-            for n, one in enumerate(capture.tensors)
-        ),
-        tuple((capture.tensor_paths[n], what, value) for n, what, value in entry.reads),
-        tuple(
-            (capture.number_paths[n], capture.tensor_paths[t], dim) for n, t, dim in entry.indices
-        ),
-    )
 
 
 def _trace(capture: Capture, mods: Mods, constants: dict[int, int | float]) -> _Entry:
