@@ -151,10 +151,12 @@ def write(
         return
     slots = slots.to(torch.int64)
     # Rows that are left out write what another one writes: the one of the highest slot,
-    # or where there is none what is there.
-    highest = slots.argmax()
-    source = torch.where(slots < 0, highest, torch.arange(slots.shape[0], device=slots.device))
-    is_none = (slots[highest] < 0).view(1, 1, 1)
+    # or where there is none what is in slot 0. (An index that is a tensor of rank 0 would be
+    # waited for.)
+    source = torch.where(
+        slots < 0, slots.argmax(), torch.arange(slots.shape[0], device=slots.device)
+    )
+    is_none = slots.max() < 0
     target = slots[source].clamp(min=0)
     at = (target // rows, target % rows)
     for one, cache, scale in zip(new, caches, scales):
@@ -167,4 +169,4 @@ def write(
             values = values.clamp(-limit, limit).to(cache.dtype)
         bits = torch.uint8 if cache.element_size() == 1 else torch.int16
         kept, cache = values.to(cache.dtype).view(bits)[source], cache.view(bits)
-        cache.index_put_(at, torch.where(is_none, cache[at], kept))
+        cache.index_put_(at, torch.where(is_none, cache[0, 0], kept))
