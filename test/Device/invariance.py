@@ -31,6 +31,7 @@ except ImportError:
     import fa3  # noqa: F401
 from fa3 import serving
 from fa3_device import kernels, workers
+from fa3_device.turns import times_of
 
 #: Types, head dims, heads and what else a call has.
 CASES = (
@@ -167,29 +168,6 @@ def check_comparison(chance, device, most):
     return differ(batch.run([0], 64, splits=5)[0], whole[0]) > 0
 
 
-def times_of(calls, repeats=21):
-    """Medians of captured calls by turns, each with a cold cache; milliseconds."""
-    graphs = []
-    for call in calls:
-        for _ in range(2):
-            call()
-        graphs.append(torch.cuda.CUDAGraph())
-        with torch.cuda.graph(graphs[-1]):
-            call()
-    cold = torch.empty(1 << 27, dtype=torch.uint8, device="cuda")
-    times = [[] for _ in graphs]
-    for _ in range(repeats):
-        for graph, taken in zip(graphs, times):
-            cold.zero_()
-            a, b = (torch.cuda.Event(enable_timing=True) for _ in "ab")
-            a.record()
-            graph.replay()
-            b.record()
-            torch.cuda.synchronize()
-            taken.append(a.elapsed_time(b))
-    return [sorted(taken)[repeats // 2] for taken in times]
-
-
 #: Name, lengths, queries of each, rows of a page.
 TIMES = (
     ("decode 8 x 32768", [32768] * 8, [1] * 8, 64), ("decode 32 x 4096", [4096] * 32, [1] * 32, 64),
@@ -278,6 +256,7 @@ def main():
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--workers", type=int, default=6, help="processes on the GPU")
     parser.add_argument("--budget", type=float, default=0, metavar="S", help="seconds in all")
+    parser.add_argument("--parts", type=int, nargs="+", default=(1024, 4096, 8192))
     given = parser.parse_args()
     device, start = "cpu" if given.cpu else "cuda", time.monotonic()
     end = start + given.budget if given.budget else None
@@ -291,7 +270,7 @@ def main():
         flush=True,
     )
     if given.time and not given.cpu:
-        measure((1024, 4096, 8192))
+        measure(given.parts)
     return 1 if failed or done < given.batches else 0
 
 

@@ -8,7 +8,8 @@
   against f32, beside keys that are NaN where nobody may look. Calls are made twice, the
   second time with other tables, which has to give other values, into `out`, and captured in
   a graph whose lengths and tables then change. A call that is refused by name is counted.
-* --time: verification of trees beside compiled FlexAttention, prefixes beside causal.
+* --time: verification of trees beside compiled FlexAttention; prefixes beside causal, by
+  turns, and over the pairs that they see.
 
 Cases run in --workers processes; when --budget seconds are over the others are left out, which is
 said and makes the exit code 1. --cpu runs small problems in the interpreter."""
@@ -30,6 +31,7 @@ from fa3 import masks, serving
 from fa3.errors import UnsupportedError
 from fa3_device import kernels, workers
 from fa3_device.serving_cases import cover
+from fa3_device.turns import times_of
 
 SMALL = (torch.float8_e4m3fn, torch.float8_e5m2)
 AXES = {
@@ -263,6 +265,10 @@ def check_graph(case, mods, seen, change):
         yield "in a graph: another length gives the same values"
 
 
+#: Keys that all queries of a sequence see, beside causal ones.
+PREFIXES = (0, 1024)
+
+
 def measure():
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
@@ -315,13 +321,18 @@ def measure():
     cu = torch.arange(0, count * length + 1, length, device="cuda", dtype=torch.int32)
     named = {"cu_q": cu, "cu_k": cu, "max_q": length, "max_k": length}
     zeros = torch.zeros(count, dtype=torch.int32, device="cuda")
-    causal = median(lambda: serving.attention(q, k, v, causal=True, **named))
-    for name, lengths in (("no", zeros), ("of 1024", zeros + 1024)):
-        mod = masks.prefix(lengths, zeros)
-        taken = median(lambda mod=mod: serving.attention(q, k, v, mask_mod=mod, **named))
+    calls = [lambda: serving.attention(q, k, v, causal=True, **named)]
+    for prefix in PREFIXES:
+        mod = masks.prefix(zeros + prefix, zeros)
+        calls.append(lambda mod=mod: serving.attention(q, k, v, mask_mod=mod, **named))
+    causal, *others = times_of(calls)
+    for prefix, taken in zip(PREFIXES, others):
+        # A prefix adds the pairs above the diagonal of its square.
+        pairs = (length * (length + 1) + prefix * (prefix - 1)) / (length * (length + 1))
         print(
-            f"16 x 4096 with {name} prefix: {1e3 * taken:.0f} us, causal {1e3 * causal:.0f} "
-            f"({taken / causal:.3f})"
+            f"16 x 4096 with a prefix of {prefix}: {1e3 * taken:.0f} us, causal "
+            f"{1e3 * causal:.0f} ({taken / causal:.3f}, {pairs:.3f} times as many pairs: "
+            f"{taken / causal / pairs:.3f})"
         )
 
 

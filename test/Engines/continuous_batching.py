@@ -12,8 +12,9 @@ from there on a sequence goes its own way. So every token is judged by the logit
 eager attention in float32 gives for the tokens in front of it in its own sequence: how far
 its logit is below the greatest, 0 without rounding. That of fa3's tokens has to be, in the
 mean, at most 1.25 times that of transformers' own. A router that takes all experts flips
-none by rounding. A request that is not finished, or that another function than the one
-asked for has computed, has failed.
+none by rounding; sinks are as large as scores, so that leaving them out shows. A request
+that is not finished, or that another function than the one asked for has computed, has
+failed.
 
 --cpu runs few tokens in the interpreter, with weights in float16."""
 
@@ -134,7 +135,11 @@ class Comparison:
         self.name, self.theirs, self.small = name, theirs, small
         device, dtype = ("cpu", torch.float16) if small else ("cuda", torch.bfloat16)
         torch.manual_seed(0)
-        model = transformers.AutoModelForCausalLM.from_config(config).to(device, dtype)
+        model = transformers.AutoModelForCausalLM.from_config(config)
+        for layer in model.model.layers:
+            if hasattr(layer.self_attn, "sinks"):
+                torch.nn.init.normal_(layer.self_attn.sinks, 0, 2)
+        model.to(device, dtype)
         # A configuration of its own, which names the attention.
         judge = transformers.AutoModelForCausalLM.from_config(
             copy.deepcopy(config), attn_implementation="eager"
@@ -187,10 +192,12 @@ class Comparison:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--only", default="", help="of these models: Llama, GPT-OSS")
     given = parser.parse_args()
     fa3.hf.register(interpret=given.cpu)
     calls = count_calls()
-    failed = sum(Comparison(*one, given.cpu).run(calls) for one in models(given.cpu))
+    failed = sum(Comparison(*one, given.cpu).run(calls) for one in models(given.cpu)
+                 if given.only in one[0])  # fmt: skip
     print(f"failed {failed}")
     return 1 if failed else 0
 
