@@ -53,12 +53,15 @@ for _name, _made in (
         f"str program, float? scale) -> ({_made})",
         tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides),
     )
-_library.define(
-    "backward(Tensor do, Tensor? dlse, Tensor q, Tensor k, Tensor v, Tensor o, "
-    "Tensor lse, Tensor[] extras, float[] numbers, str program, float? scale)"
-    " -> (Tensor, Tensor, Tensor, Tensor[])",
-    tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides),
-)
+# A rule that refuses gradients of gradients costs 20 us at every call, so what runs
+# where nobody can ask for some (without autograd, as in compiled graphs) has none.
+for _name in ("backward", "backward_without_autograd"):
+    _library.define(
+        f"{_name}(Tensor do, Tensor? dlse, Tensor q, Tensor k, Tensor v, Tensor o, "
+        "Tensor lse, Tensor[] extras, float[] numbers, str program, float? scale)"
+        " -> (Tensor, Tensor, Tensor, Tensor[])",
+        tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides),
+    )
 
 
 def _forward(
@@ -156,7 +159,9 @@ def _backward_rule(ctx: Any, do: Any, dlse: Any, *_of_largest: Any) -> Any:
 
     def run(do: Any, dlse: Any) -> tuple[Any, ...]:
         flops.count()
-        *made, given = ops.backward(
+        looks_on = torch.is_grad_enabled()
+        function = ops.backward if looks_on else ops.backward_without_autograd
+        *made, given = function(
             do, dlse, q, k, v, o, lse, extras, ctx.numbers, ctx.program, ctx.scale
         )
         return (*made, *given)
@@ -264,6 +269,7 @@ for _key in ("CUDA", "CPU"):
         _library.impl(f"forward{_end}", watch.kernel(_forward), _key)
         _library.impl(f"inference{_end}", watch.kernel(_inference), _key)
     _library.impl("backward", watch.kernel(_backward), _key)
+    _library.impl("backward_without_autograd", watch.kernel(_backward), _key)
 # register_fake asks inspect for this line, which then looks for the module of this file
 # among all that are loaded, 30 ms with torch. So inspect's cache says it at once.
 inspect.modulesbyfile.setdefault(__file__, __name__)
@@ -273,7 +279,8 @@ for _end in ("", "_max"):
     torch.library.register_autograd(
         f"{NAME}::forward{_end}", _backward_rule, setup_context=_setup_context, lib=_library
     )
-torch.library.register_fake(f"{NAME}::backward", _backward_fake, lib=_library)
+for _end in ("", "_without_autograd"):
+    torch.library.register_fake(f"{NAME}::backward{_end}", _backward_fake, lib=_library)
 torch.library.register_autograd(f"{NAME}::backward", _no_second_order, lib=_library)
 flops.register()
 if NAME == "fa3":  # not a second copy of the package

@@ -116,10 +116,9 @@ class OperatorTest(Problem):
                 torch.library.opcheck(operator.default, (q, self.k, self.v, [sinks], [], text, 0.3))
             o, lse = torch.ops.fa3.forward(q, self.k, self.v, [sinks], [], text, 0.3)
             for dlse in (None, torch.rand_like(lse)):
-                torch.library.opcheck(
-                    torch.ops.fa3.backward.default,
-                    (o, dlse, q, self.k, self.v, o, lse, [sinks], [], text, 0.3),
-                )
+                given = (o, dlse, q, self.k, self.v, o, lse, [sinks], [], text, 0.3)
+                torch.library.opcheck(torch.ops.fa3.backward.default, given)
+                torch.library.opcheck(torch.ops.fa3.backward_without_autograd.default, given)
 
     def test_opcheck_of_gradients(self):
         text = self.text(backward="fa3")

@@ -106,7 +106,8 @@ def packed_backward(
 #: Formulas of operators; those of sequences look at tensors.
 _FORMULAS = {
     "forward": forward, "inference": forward, "forward_max": forward,
-    "inference_max": forward, "backward": backward, "serve": serve, "append": serve,
+    "inference_max": forward, "backward": backward, "backward_without_autograd": backward,
+    "serve": serve, "append": serve,
     "packed": packed, "packed_backward": packed_backward,
 }  # fmt: skip
 
