@@ -115,30 +115,6 @@ class VllmTest(OnCpu):
                     given = Requests(queries, lengths)
                     self.check(given, self.run_backend(given, heads_first=heads_first))
 
-    def test_writes_wait_for_nothing(self):
-        """A number that the host reads would end the capture of a graph."""
-        read = (torch.ops.aten._local_scalar_dense, torch.ops.aten.nonzero)
-
-        class Watch(torch.utils._python_dispatch.TorchDispatchMode):
-            def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
-                if operator.overloadpacket in read:
-                    raise AssertionError(f"{operator} waits for the device")
-                return operator(*args, **(kwargs or {}))
-
-        rows = [torch.randn(4, 2, 8).half() for _ in "kv"]
-        for dtype in (torch.float16, torch.float8_e4m3fn):
-            for slots in ([3, -1, 0, 17], [-1] * 4):
-                with self.subTest(f"{dtype} {slots}"):
-                    caches = [torch.zeros(3, 8, 2, 8).to(dtype) for _ in "kv"]
-                    expected = [one.float() for one in caches]
-                    with Watch():
-                        calls.write(rows, caches, torch.tensor(slots), (torch.tensor(1.0),) * 2)
-                    for one, cache, wanted in zip(rows, caches, expected):
-                        for row, slot in zip(one, slots):
-                            if slot >= 0:
-                                wanted[slot // 8, slot % 8] = row.to(dtype).float()
-                        self.assertTrue(torch.equal(cache.float(), wanted))
-
     def test_older_caches(self):
         """K and V one behind the other: the same values."""
         given = Requests(*BATCHES[2])
@@ -295,6 +271,35 @@ class VllmTest(OnCpu):
         registry._ATTN_OVERRIDES[registry.AttentionBackendEnum.CUSTOM] = "another.Backend"
         plugins.register_vllm()
         self.assertEqual(list(registry._ATTN_OVERRIDES.values()), ["another.Backend"])
+
+
+@support.needs_torch
+class WriteTest(unittest.TestCase):
+    """Beside no stand-ins: modes of torch import modules, which would leave with them."""
+
+    def test_writes_wait_for_nothing(self):
+        """A number that the host reads would end the capture of a graph."""
+        read = (torch.ops.aten._local_scalar_dense, torch.ops.aten.nonzero)
+
+        class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+            def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+                if operator.overloadpacket in read:
+                    raise AssertionError(f"{operator} waits for the device")
+                return operator(*args, **(kwargs or {}))
+
+        rows = [torch.randn(4, 2, 8).half() for _ in "kv"]
+        for dtype in (torch.float16, torch.float8_e4m3fn):
+            for slots in ([3, -1, 0, 17], [-1] * 4):
+                with self.subTest(f"{dtype} {slots}"):
+                    caches = [torch.zeros(3, 8, 2, 8).to(dtype) for _ in "kv"]
+                    expected = [one.float() for one in caches]
+                    with Watch():
+                        calls.write(rows, caches, torch.tensor(slots), (torch.tensor(1.0),) * 2)
+                    for one, cache, wanted in zip(rows, caches, expected):
+                        for row, slot in zip(one, slots):
+                            if slot >= 0:
+                                wanted[slot // 8, slot % 8] = row.to(dtype).float()
+                        self.assertTrue(torch.equal(cache.float(), wanted))
 
 
 @support.needs_torch
