@@ -28,9 +28,7 @@ STAGES = (
     "attention", "tile", "specialize", "pipeline", "layout", "hopper", "nvvm", "llvm",
 )  # fmt: skip
 #: What `interpret` of the doors may be beside True.
-INTERPRETED = (
-    "definition", "tile", "specialize", "pipeline", "layout", "hopper", "ptx",
-)  # fmt: skip
+INTERPRETED = ("definition", *STAGES[1:6], "ptx")
 _SEVERITIES = ("note", "remark", "warning", "error")
 _DONE, _NO_MEMORY = 0, 3
 

@@ -9,7 +9,7 @@ from typing import Any, Sequence
 
 from ..errors import ArgumentError, ArgumentTypeError
 from ..support import tensors
-from ..support.values import refuse_gradient
+from ..support.values import GREATEST_EXTENT, refuse_gradient
 from .spec import FLOATS_8
 
 #: Head dims of float8.
@@ -74,7 +74,7 @@ def check_window(window: Any) -> tuple[int | None, int | None] | None:
     for end in window:
         if end is None or end == -1:
             ends.append(None)
-        elif _is_whole(end) and 0 <= end <= 1 << 30:
+        elif _is_whole(end) and 0 <= end <= GREATEST_EXTENT:
             ends.append(int(end))
         else:
             raise ArgumentError("window", f"{end!r}, expected None, -1 or 0 to 2^30")

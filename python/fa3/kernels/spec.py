@@ -18,7 +18,6 @@ MASK_REGION = "mask_mod"
 EPILOGUE_REGION = "epilogue"
 
 FLOATS_8 = ("f8E4M3FN", "f8E5M2")
-_MAX_WINDOW = 1 << 30
 
 
 @dataclasses.dataclass(frozen=True)

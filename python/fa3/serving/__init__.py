@@ -18,6 +18,7 @@ from ..kernels.serving_spec import ServingSpec
 from ..kernels.spec import FLOATS_8, Regions, Spec
 from ..support import native, outputs, tensors, watch
 from ..support.tensors import CPU
+from ..support.values import GREATEST_EXTENT
 from . import append, cache_rows, mods as serving_mods
 from . import qv as of_values
 
@@ -405,7 +406,7 @@ def with_empty_sequences(
 
 
 def check_chunk(chunk: Any) -> int:
-    if not isinstance(chunk, int) or not 0 <= chunk <= 1 << 30:
+    if not isinstance(chunk, int) or not 0 <= chunk <= GREATEST_EXTENT:
         raise ArgumentError("attention_chunk", f"{chunk!r}, expected 0 to 2^30")
     return chunk
 

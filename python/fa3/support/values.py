@@ -10,8 +10,9 @@ from typing import Any
 
 from ..errors import ArgumentTypeError, UnsupportedError
 
-#: Ends of a window from here on are none.
-_FAR = 1 << 30
+#: The greatest extent of the compiler (kGreatestExtent); ends of a window beyond it
+#: are none.
+GREATEST_EXTENT = 1 << 30
 
 
 def whole(name: str, value: Any) -> int:
@@ -97,5 +98,5 @@ def window(size: Any) -> tuple[int | None, int | None] | None:
     except (TypeError, ValueError):
         raise ArgumentTypeError("window_size", f"{size!r}, expected (left, right)") from None
     ends = [None if one is None else whole("window_size", one) for one in (left, right)]
-    ends = [None if one is None or not 0 <= one <= _FAR else one for one in ends]
+    ends = [None if one is None or not 0 <= one <= GREATEST_EXTENT else one for one in ends]
     return None if ends == [None, None] else (ends[0], ends[1])
