@@ -112,7 +112,8 @@ def generate(folder, prompts, count, backend, small):
         max_model_len=128 if small else 4096, max_num_batched_tokens=32 if small else 2048,
         compilation_config={"custom_ops": ["none"], "mode": 0},
         **({} if small else {"attention_config": {"backend": backend}}),
-        **({} if small else {"gpu_memory_utilization": 0.3}),
+        # Graphs of as many requests as there are prompts, at most.
+        **({} if small else {"gpu_memory_utilization": 0.3, "max_num_seqs": 32}),
     )  # fmt: skip
     asked = [{"prompt_token_ids": one} for one in prompts]
     params = SamplingParams(temperature=0, max_tokens=count, ignore_eos=True, detokenize=False)
