@@ -50,7 +50,8 @@ FLOATS = {
     "cvt.rn.bf16x2.f32": "rr",
     "cvt.rn.f16x2.f32": "rr",
 }
-# Of a, b and c: extrema of negations, see docs/experiments/negations-in-maxima.md.
+# Of a, b and c: extrema of negations, and lop3 of an operand that comes twice, see
+# docs/experiments/negations-in-maxima.md and repeated-operands.md.
 KNOWN = [
     ["neg.s32 {1}, b", "max.s32 {2}, a, {1}", "max.s32 {0}, {2}, c"],
     ["neg.s32 {1}, a", "max.s32 {2}, a, {1}", "max.s32 {0}, {2}, b"],
@@ -63,6 +64,7 @@ KNOWN = [
         "max.s32 {4}, b, {2}",
         "max.s32 {0}, {3}, {4}",
     ],
+    ["lop3.b32 {1}, a, b, a, 216", "xor.b32 {0}, {1}, a"],
 ]
 
 
@@ -86,9 +88,15 @@ def sequence(chance, column, table):
         operands = []
         for kind in table[opcode]:
             if kind == "r":
-                # The last results most of all, so that instructions combine.
+                # The last results most of all, so that instructions combine; none twice
+                # for lop3, which is known.
                 near = chance.random() < 0.6
-                operands.append(chance.choice(values[-2:] if near else values))
+                names = values[-2:] if near else values
+                if opcode.startswith("lop3"):
+                    names = [name for name in names if name not in operands] or [
+                        name for name in values if name not in operands
+                    ]
+                operands.append(chance.choice(names))
             elif kind == "i":
                 operands.append(str(chance.randrange(256)))
             else:
