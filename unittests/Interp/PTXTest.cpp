@@ -460,6 +460,40 @@ TEST(PTXErrors, Behind) {
   }
 }
 
+TEST(PTXErrors, FarBehind) {
+  // Warp 1 hands over what it has read before its fence: an error only where it
+  // stays behind as soon as warp 0 can go on.
+  auto body = [](const char *before, const char *behind) {
+    return std::string(
+               "mov.b32 %r1, smem; add.s32 %r2, %r1, 1024; add.s32 %r4, %r1, "
+               "8;\n"
+               "setp.eq.u32 %p1, %lane, 0; setp.eq.u32 %p2, %lane, 32;\n"
+               "@%p1 mbarrier.init.shared::cta.b64 [%r1], 1;\n"
+               "@%p1 mbarrier.init.shared::cta.b64 [%r4], 1;\n"
+               "fence.mbarrier_init.release.cluster;\n"
+               "@%p2 st.shared.b32 [%r2], %lane;\n"
+               "fence.proxy.async.shared::cta;\nbar.sync 0;\n"
+               "@%p2 ld.shared.b32 %r3, [%r2];\n") +
+           before + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r1];\n" +
+           behind +
+           "setp.ge.u32 %p4, %lane, 32;\n@%p4 bra END;\n"
+           "W1:\nmbarrier.try_wait.parity.shared::cta.b64 %p3, [%r1], 0;\n"
+           "@!%p3 bra W1;\n"
+           "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], 16;\n"
+           "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+           "bytes [%r2], [%out], 16, [%r4];\n"
+           "W2:\nmbarrier.try_wait.parity.shared::cta.b64 %p3, [%r4], 0;\n"
+           "@!%p3 bra W2;\nEND:\n";
+  };
+  const char *fence = "fence.acq_rel.cta;\n";
+  Kernel two(64);
+  EXPECT_EQ(two.run(body("", fence)), "");
+  two.options.scheduleSeed = 2;
+  EXPECT_EQ(two.run(body(fence, "")), "");
+  EXPECT_PRED2(contains, two.run(body("", fence)),
+               std::string("read without a fence since"));
+}
+
 TEST(PTXErrors, Endless) {
   Kernel kernel;
   EXPECT_PRED2(contains, kernel.run("L:\nbra L;"),

@@ -115,6 +115,7 @@ Block::Status Block::run(uint64_t limit) {
         turn = (*options.scheduleSeed / 2 + 1 + i) % warps.size();
         if (i + 1 == warps.size() && executed != before)
           break;
+        atMost = i + 1 == warps.size() ? 1 : atMost;
       } else if (options.scheduleSeed) {
         turn = random() % warps.size();
         atMost = 1 + random() % 64;
