@@ -31,9 +31,13 @@ def rounding_of(module):
 
 def approximation_of(module):
     """How far what instructions approximate moves a weight: by a rounding to 8 bits that
-    goes the other way, or by tanh of a score (2^-11, section 9.7.3.22), times its cap."""
+    goes the other way, or to the operands' type, of gradients, whose weights are not
+    below 1 with random statistics; or by tanh of a score (2^-11, section 9.7.3.22),
+    times its cap."""
     caps = re.findall(r"softcap<([\d.]+)", module)
-    return max(2.0**-4 * ("f8" in module), *(float(cap) * 2.0**-11 for cap in caps), 0.0)
+    of_gradients = rounding_of(module) if "attention.backward" in module else 0.0
+    of_weights = max(2.0**-4 * ("f8" in module), of_gradients)
+    return max(of_weights, *(float(cap) * 2.0**-11 for cap in caps), 0.0)
 
 
 def write_npy(path, rows, columns, values):
