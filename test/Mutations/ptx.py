@@ -135,6 +135,18 @@ def last_problems(case):
     return made
 
 
+def order_problems(case, block):
+    """Where an order shows: tiles of one block of keys, of which one is done before a
+    warp that stays behind has left the last one; and long tiles before short ones."""
+    dim = "h" if "h" in case["problems"][0] else "b"
+    tile = {**case["problems"][0], "sq": 64 if dim == "h" else 16, "sk": block}
+    made = [({**tile, dim: 6 * tile[dim]}, 1), ({**tile, "sq": 512, "sk": 412}, 3)]
+    return [
+        ["--dims", ",".join(f"{name}={value}" for name, value in dims.items()), f"--sms={sms}"]
+        for dims, sms in made
+    ]
+
+
 class Kernel:
     def __init__(self, args, case, folder):
         self.args, self.case, self.folder = args, case, folder
@@ -160,6 +172,7 @@ class Kernel:
         self.problems = problems(case)
         written = folder / f"{self.stem}.inputs"
         self.sizes = last_problems(case)
+        self.orders = order_problems(case, 32 if self.name in NARROW else 64)
         self.last = ptx_inputs.problems(written, module) + self.sizes
         # Each warp stays behind the others once; and orders at random.
         warps = int(re.search(r"\.maxntid (\d+)", self.text)[1]) // 32
@@ -261,11 +274,12 @@ class Kernel:
         if quotient := ptx_slices.find(self.rules, number, line):
             return "answer", quotient
         order = self.rules.find_by_running(kind, number, line)
-        verdict, message = self.find(text, self.sizes if order else self.last)
+        verdict, message = self.find(text, self.orders + self.sizes if order else self.last)
         if verdict:
             return verdict, message
         for seed in self.seeds if order else self.seeds[-RANDOM:]:
-            verdict, message = self.find(text, self.problems[:3], f"--schedule-seed={seed}")
+            problems = (self.orders[:1] if order else []) + self.problems[:3]
+            verdict, message = self.find(text, problems, f"--schedule-seed={seed}")
             if verdict:
                 return verdict, message
         if order:

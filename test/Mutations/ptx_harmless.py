@@ -8,6 +8,7 @@ it is by running. What no rule takes is missed: there is no list of exceptions.
 import re
 
 import ptx_flow
+import ptx_order
 import ptx_values
 
 
@@ -16,6 +17,7 @@ class Rules:
         self.lines = lines
         self.flow = ptx_flow.Flow(lines)
         self.values = ptx_values.Values(self.flow)
+        self.order = ptx_order.Order(lines, self.flow, self.values)
 
     def find(self, kind, number, line):
         """The name of a rule that shows the edit to be harmless, or ''."""
@@ -27,6 +29,7 @@ class Rules:
             self.more_threads,
             self.barrier_names,
             self.values.find,
+            self.order.find,
         ):
             if name := rule(old, line):
                 return name

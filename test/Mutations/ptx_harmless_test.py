@@ -267,6 +267,153 @@ class Stronger(unittest.TestCase):
         self.assertFalse(other.lowest(1, "sub.s32 %r2, %r1, 1;"))
 
 
+class Barriers(unittest.TestCase):
+    """Of a warp group, with the name %r3."""
+
+    GROUP = ["shr.u32 %r2, %r1, 2;", "add.s32 %r3, %r2, 1;"]
+    BARRIER = ">bar.sync %r3, 128;"
+    LOAD, STORE = "ld.shared.b32 %r4, [%r5];", "st.shared.b32 [%r5], %r4;"
+    RELEASE = "@%p1 mbarrier.arrive.shared::cta.b64 _, [%r6];"
+    TRY = "mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r7], 0;"
+
+    def drop(self, *lines, edit="//"):
+        places = ["mov.b32 %r9, smem;", "add.s32 %r6, %r9, 64;", "add.s32 %r7, %r9, 72;"]
+        return find(edit, *self.GROUP, *places, *lines, "ret;")
+
+    def test_products(self):
+        product = [FENCE, PRODUCT, COMMIT]
+        done = [self.LOAD, *product, wait(0)]
+        self.assertTrue(self.drop(*done, self.BARRIER, self.RELEASE))
+        self.assertFalse(self.drop(*product, self.LOAD, wait(0), self.BARRIER, self.RELEASE))
+        self.assertFalse(self.drop(self.LOAD, *product, wait(1), self.BARRIER, self.RELEASE))
+        self.assertFalse(self.drop(self.LOAD, self.BARRIER, self.RELEASE))
+        # Behind the barrier, and around it.
+        self.assertTrue(self.drop(self.TRY, self.BARRIER, *product, wait(0), self.RELEASE))
+        self.assertTrue(self.drop(self.LOAD, *product, self.BARRIER, wait(0), self.RELEASE))
+        # Products may read what threads have written.
+        self.assertFalse(self.drop(self.STORE, self.BARRIER, *product, wait(0), self.RELEASE))
+
+    def test_one_of_two_paths(self):
+        product = [FENCE, PRODUCT, COMMIT, wait(0)]
+        lines = [self.LOAD, "@%p4 bra $L1;", *product, "$L1:", self.BARRIER, self.RELEASE]
+        self.assertFalse(self.drop(*lines))
+
+    def test_other_barrier(self):
+        for other, holds in (
+            ("bar.sync %r3, 128;", True), ("bar.sync 0;", True), ("bar.sync %r3, 64;", False),
+            ("bar.sync %r8, 128;", False), ("bar.arrive %r3, 128;", False),
+            ("@%p1 bar.sync %r3, 128;", False),
+        ):  # fmt: skip
+            found = self.drop(self.LOAD, other, self.BARRIER, self.RELEASE)
+            self.assertEqual(bool(found), holds, other)
+
+    def test_waits_and_arrivals(self):
+        # Who is waiting may miss a phase that others let end.
+        self.assertFalse(self.drop(self.TRY, self.BARRIER, self.RELEASE))
+        self.assertTrue(self.drop(self.TRY, self.BARRIER, self.TRY, "bar.sync 0;", self.RELEASE))
+        # An arrival orders itself, but for those who wait for the same mbarrier.
+        again = self.RELEASE.replace("r6", "r7")
+        self.assertTrue(self.drop(self.RELEASE, self.BARRIER, again))
+        self.assertFalse(self.drop(again, self.BARRIER, self.RELEASE, self.TRY))
+
+    def test_half(self):
+        product = [FENCE, PRODUCT, COMMIT, wait(0)]
+        half = "bar.sync %r3, 64;"
+        lines = [self.LOAD, *product, self.BARRIER, self.RELEASE]
+        self.assertTrue(self.drop(*lines, *product, "bar.sync %r3, 128;", edit=half))
+        # Two warps may be at the next one already.
+        self.assertFalse(self.drop(*lines, "bar.sync %r3, 128;", edit=half))
+        self.assertTrue(self.drop(*lines, "bar.sync %r3, 128;"))
+        self.assertFalse(self.drop(*lines, edit="bar.sync %r3, 256;"))
+
+    def test_name(self):
+        lines = ["shr.u32 %r2, %r1, 3;", "add.s32 %r3, %r2, 1;", self.BARRIER, "ret;"]
+        self.assertFalse(find("//", *lines))
+        lines[0] = self.GROUP[0]
+        self.assertTrue(find("//", *lines))
+        self.assertFalse(find("//", *lines[:2], ">@%p1 bar.sync %r3, 128;", "ret;"))
+
+    def own(self, stride, *more):
+        """Rows of 16 bytes, a warp's `stride` behind those of the one before."""
+        load = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10, %r11, %r12, %r13}, [%r24];"
+        store = "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r24], {%r10, %r11, %r12, %r13};"
+        lines = [
+            "mov.u32 %r20, %tid.x;", "and.b32 %r21, %r20, 31;", "shl.b32 %r22, %r21, 4;",
+            "shr.u32 %r1, %r20, 5;", f"shl.b32 %r23, %r1, {stride};", "add.s32 %r25, %r22, %r23;",
+            "add.s32 %r24, %r25, 1024;", *self.GROUP, load, ">bar.sync %r3, 128;", store, *more,
+        ]  # fmt: skip
+        text = ["{", *(line.lstrip(">") for line in lines), "ret;", "}", ".maxntid 128, 1, 1"]
+        return ptx_harmless.Rules(text).find("", lines.index(">bar.sync %r3, 128;") + 1, "//")
+
+    def test_own_rows(self):
+        self.assertTrue(self.own(9))
+        self.assertFalse(self.own(8))
+        self.assertFalse(self.own(9, "mov.b32 %r30, 1024;", "ld.shared.b32 %r31, [%r30];"))
+        self.assertFalse(self.own(9, "mov.b32 %r30, 1024;", "shr.u32 %r31, %r30, 4;"))
+        store = "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r30], 16;"
+        self.assertFalse(self.own(9, "mov.b32 %r30, 1024;", "bar.sync 0;", store))
+
+
+class Fences(unittest.TestCase):
+    PLACES = [
+        f"mov.b32 %r{i}, {place};"
+        for i, place in ((1, 1024), (2, 2048), (3, 4096), (4, 4104), (5, 5000))
+    ]
+    COPY = (
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+        "[%r{}], [%rd1, {{%r8, %r9}}], [%r7];"
+    )
+    TRY = "mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r{}], 0;"
+    ARRIVE = "mbarrier.arrive.shared::cta.b64 _, [%r{}];"
+    READ = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%r10, %r11, %r12, %r13}}, [%r{}];"
+    LAST = "fence.acq_rel.cta;"
+
+    def drop(self, *lines, loader=()):
+        loads = ["@%p5 bra $L2;", self.TRY.format(3), self.COPY.format(1), "$L2:"]
+        loads += [self.TRY.format(4), self.COPY.format(2)]
+        branch = ["@%p1 bra $L1;", "$L0:", *(loader or loads), "bra $L0;", "$L1:"]
+        return find("//", *self.PLACES, *branch, *lines, "ret;")
+
+    def test_other_array(self):
+        def lines(array, last=self.LAST):
+            here = self.READ.format(2), ">" + self.LAST, self.ARRIVE.format(array)
+            return *here, last, self.ARRIVE.format(4)
+
+        self.assertTrue(self.drop(*lines(3)))
+        self.assertFalse(self.drop(*lines(4)))
+        self.assertFalse(self.drop(*lines(3, "@%p1 " + self.LAST)))
+        self.assertFalse(self.drop(*lines(3, "//")))
+        # A copy that does not wait each time.
+        copy = [self.TRY.format(4), self.COPY.format(2), self.COPY.format(2)]
+        self.assertFalse(self.drop(*lines(3), loader=copy))
+
+    def test_two_arrays(self):
+        # Of two that a copy waits for, either may be the last.
+        loads = [self.TRY.format(3), self.TRY.format(4), self.COPY.format(2)]
+        lines = self.READ.format(2), ">" + self.LAST, self.ARRIVE.format(3), self.LAST
+        self.assertFalse(self.drop(*lines, loader=loads))
+
+    def test_behind_mbarriers(self):
+        lines = self.READ.format(5), ">" + self.LAST, self.ARRIVE.format(4)
+        self.assertTrue(self.drop(*lines))
+
+    def test_read_before_another(self):
+        lines = self.READ.format(2), self.LAST, ">" + self.LAST, self.ARRIVE.format(4)
+        self.assertTrue(self.drop(*lines))
+
+
+class Registers(unittest.TestCase):
+    def test_pool(self):
+        def drop(*lines):
+            return find("//", *lines, "ret;")
+
+        more, less = "setmaxnreg.inc.sync.aligned.u32 232;", "setmaxnreg.dec.sync.aligned.u32 40;"
+        self.assertTrue(drop("@%p1 bra $L1;", less, "ret;", "$L1:", ">" + more))
+        self.assertFalse(drop("@%p1 bra $L1;", ">" + less, "ret;", "$L1:", more))
+        self.assertTrue(drop("@%p1 bra $L1;", ">" + less, "ret;", "$L1:", less))
+        self.assertFalse(drop(">" + more, less))
+
+
 class Slices(unittest.TestCase):
     TEXT = [
         "{",
