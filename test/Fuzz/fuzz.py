@@ -297,10 +297,10 @@ def build(p):
 
 
 EXTRA = []
-# Whether problems run on a GPU, or end with the PTX on the CPU; how many times as long
-# they are.
+# Whether problems run on a GPU; which end with the PTX on the CPU (every fifth, none
+# with 0); how many times as long they are.
 DEVICE = False
-PTX = False
+PTX = 5
 LONGER = 1
 
 
@@ -314,7 +314,7 @@ def command(p, tool, path):
     if DEVICE:
         result += ["--executor=device", "--pipeline-options=" + options]
     else:
-        result += ["--cpu", "--check-each-pass=" + options] + ["--check-ptx"] * PTX
+        result += ["--cpu", "--check-each-pass=" + options] + ["--check-ptx"] * p["ptx"]
     result += [path, "--dims", ",".join("%s=%d" % item for item in dims.items())]
     if p["scale"]:
         result += ["--scalar", "scale=%g" % p["scale"]]
@@ -361,7 +361,7 @@ def simplify(p, output, tool, timeout):
     simple = {"type": "f16", "dv": None, "b": 1, "hk": 1, "groups": 1, "layout": "bhsd",
               "previous": None, "orders": {}, "mods": "", "keep": None, "score": None,
               "scale": None, "lse": False, "static": [], "run": {}, "d": 64, "sq": 64,
-              "sk": 64, "options": {}}
+              "sk": 64, "options": {}, "ptx": False}
     candidates = [(name, value) for name, value in simple.items()]
     candidates += [("options", {k: v for k, v in p["options"].items() if k != name})
                    for name in p["options"]]
@@ -390,6 +390,7 @@ def problem(seed, number):
     p = choose(random.Random("%d/%d" % (seed, number)))
     p["sq"] *= LONGER
     p["sk"] *= LONGER
+    p["ptx"] = PTX > 0 and number % PTX == 0
     return p
 
 
@@ -408,8 +409,9 @@ def main():
     parser.add_argument("--options", default="", help="more options of the pipeline")
     parser.add_argument("--device", action="store_true",
                         help="on a GPU, in place of the interpreter after every pass")
-    parser.add_argument("--ptx", action="store_true",
-                        help="the PTX, too, on the CPU, beside the hopper dialect")
+    parser.add_argument("--ptx", type=int, default=PTX, metavar="N",
+                        help="of every Nth problem (5; 0: of none) the PTX, too, on the CPU, "
+                        "beside the hopper dialect")
     parser.add_argument("--longer", type=int, default=1, metavar="TIMES",
                         help="lengths of queries and keys times this")
     args = parser.parse_args()
