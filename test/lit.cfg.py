@@ -52,6 +52,11 @@ if os.path.exists(fake_cuda):
 # Values before and after a pass, on programs beside the script.
 inputs = os.path.join(config.test_source_root, "Inputs")
 stages = f"{sys.executable} {inputs}/stages.py"
+# The inner loop compares values for one size only, and leaves out what takes long.
+if "quick" in lit_config.params:
+    stages += " --quick"
+else:
+    config.available_features.add("full")
 config.substitutions += [
     ("%stages-window", f"{stages} {inputs}/window.mlir "
      "--options 'block-m=128 block-n=64' --atol 4e-3 "
