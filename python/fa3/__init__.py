@@ -36,7 +36,7 @@ _NAMES = {
     "attention_kernel": "api",
     "autotune": "tuning",
     "flex_attention": "flex",
-    "merge": "calls.merging",
+    "merge": "api",
     "BlockMask": "kernels.blocks",
     "install_flash_attn_2": "flash_attn_2",
     "install_flash_attn_3": "flash_attn_3",
@@ -46,17 +46,12 @@ _NAMES = {
 }
 #: Public modules by where they lie, imported at the first use, too.
 _MODULES = {
-    **{
-        name: name for name in (
-            "api", "bench", "cli", "engines", "flash_attn_2", "flash_attn_3",
-            "flash_attn_interface", "flash_mla", "flex", "hf", "jax", "kernels", "masks",
-            "sdpa", "serving", "torch", "tuning",
-        )
-    },
-    "bundle": "cli.bundle",
-    "hub": "hf.hub",
-    "invariance": "kernels.invariance",
-}  # fmt: skip
+    name: name for name in (
+        "api", "bench", "cli", "engines", "flash_attn_2", "flash_attn_3",
+        "flash_attn_interface", "flash_mla", "flex", "hf", "jax", "kernels", "masks", "sdpa",
+        "serving", "torch", "tuning",
+    )
+} | {"bundle": "cli.bundle", "hub": "hf.hub", "invariance": "kernels.invariance"}  # fmt: skip
 
 __all__ = [
     "ArgumentError", "ArgumentTypeError", "BlockMask", "CompileError",
@@ -68,14 +63,13 @@ __all__ = [
 
 if TYPE_CHECKING:
     __version__: str
-    from .api import attention, attention_kernel
+    from .api import attention, attention_kernel, merge
     from .kernels.blocks import BlockMask
     from .build.driver import Kernel, compile
     from .flash_attn_2 import install_flash_attn_2, uninstall_flash_attn_2
     from .flash_attn_3 import install_flash_attn_3, uninstall_flash_attn_3
     from .flex import flex_attention
     from .build.foreign import compile_program
-    from .calls.merging import merge
     from .sdpa import register
     from .tuning import autotune
 

@@ -12,55 +12,32 @@ import sys
 from typing import Any, Callable
 
 from .build.driver import Kernel, compile
+from .calls import choices, merging
 from .calls.launch import keep, plans
-from .calls.request import Request, call_key, run_traced
+from .calls.request import Request, call_key
+from .calls.traced import read, run_traced
 from .errors import ArgumentError, UnsupportedError
-from .kernels import blocks
-from .kernels.checks import (
-    DIMS,
-    check_head_dims,
-    check_layout,
-    check_softcap,
-    check_types,
-    check_window,
-)
+from .kernels import blocks, checks
+from .kernels.arguments import Arguments
+from .kernels.program import to_text
 from .kernels.spec import FLOATS_8, Regions, Spec
-from .mods.trace import trace_mods
-from .support import native, values
+from .support import native, tensors, values
 from .support.tensors import autocast, beside
 
 
 def attention(
-    q: Any,
-    k: Any,
-    v: Any,
-    *,
-    causal: bool = False,
-    window: tuple[int | None, int | None] | None = None,
-    softcap: float = 0.0,
-    scale: float | None = None,
-    score_mod: Callable[..., Any] | None = None,
+    q: Any, k: Any, v: Any, *, causal: bool = False,
+    window: tuple[int | None, int | None] | None = None, softcap: float = 0.0,
+    scale: float | None = None, score_mod: Callable[..., Any] | None = None,
     mask_mod: Callable[..., Any] | None = None,
-    epilogue: Callable[..., Any] | None = None,
-    block_mask: Any = None,
-    bias: Any = None,
-    alibi_slopes: Any = None,
-    sinks: Any = None,
-    q_descale: Any = None,
-    k_descale: Any = None,
-    v_descale: Any = None,
-    out_dtype: Any = None,
-    return_lse: bool = False,
-    layout: str = "bhsd",
-    dropout_p: float = 0.0,
-    rng_state: Any = None,
-    generator: Any = None,
-    out: Any = None,
-    lse: Any = None,
-    return_max_logit: bool | str = False,
-    previous: tuple[Any, Any] | None = None,
-    interpret: bool | str = False,
-) -> Any:
+    epilogue: Callable[..., Any] | None = None, block_mask: Any = None,
+    bias: Any = None, alibi_slopes: Any = None, sinks: Any = None,
+    q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
+    out_dtype: Any = None, return_lse: bool = False, layout: str = "bhsd",
+    dropout_p: float = 0.0, rng_state: Any = None, generator: Any = None,
+    out: Any = None, lse: Any = None, return_max_logit: bool | str = False,
+    previous: tuple[Any, Any] | None = None, interpret: bool | str = False,
+) -> Any:  # fmt: skip
     """Scaled dot-product attention: o, or (o, lse) with `return_lse`, or either with a
     head's largest logit behind it, with `return_max_logit`.
 
@@ -140,249 +117,213 @@ def attention(
         return_lse = values.flag("return_lse", return_lse)
     if type(window) is list:
         window = (window[0], window[1]) if len(window) == 2 else window
-    if previous is not None:
-        return _with_previous(
-            q, k, v, previous, causal=causal, window=window, softcap=softcap, scale=scale,
-            score_mod=score_mod, mask_mod=mask_mod, epilogue=epilogue,
-            block_mask=block_mask, bias=bias, alibi_slopes=alibi_slopes, sinks=sinks,
-            q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
-            out_dtype=out_dtype, return_lse=return_lse, layout=layout, out=out, lse=lse,
-            interpret=interpret, dropout_p=dropout_p, rng_state=rng_state,
-            generator=generator, return_max_logit=return_max_logit,
-        )  # fmt: skip
-    if epilogue is not None and torch is not None and isinstance(q, torch.Tensor):
-        if return_max_logit is not False and return_max_logit is not None:
-            raise UnsupportedError("return_max_logit beside epilogue")
-        door = dynamo_door().run_edited if torch.compiler.is_compiling() else edited_door()
-        return door(
-            q, k, v, epilogue, causal=causal, window=window, softcap=softcap, scale=scale,
-            score_mod=score_mod, mask_mod=mask_mod, block_mask=block_mask, bias=bias,
-            alibi_slopes=alibi_slopes, sinks=sinks, q_descale=q_descale,
-            k_descale=k_descale, v_descale=v_descale, out_dtype=out_dtype,
-            return_lse=return_lse, layout=layout, out=out, lse=lse, interpret=interpret,
-            dropout_p=dropout_p, rng_state=rng_state, generator=generator,
-        )  # fmt: skip
-    if return_max_logit is not False and return_max_logit is not None:
-        return _with_max_logit(
-            q, k, v, return_max_logit, return_lse, causal=causal, window=window,
-            softcap=softcap, scale=scale, score_mod=score_mod, mask_mod=mask_mod,
-            block_mask=block_mask, bias=bias, alibi_slopes=alibi_slopes, sinks=sinks,
-            q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
-            out_dtype=out_dtype, layout=layout, out=out, lse=lse, interpret=interpret,
-            dropout_p=dropout_p, rng_state=rng_state, generator=generator,
-        )  # fmt: skip
-    if torch is not None and isinstance(q, torch.Tensor):
-        compiling = torch.compiler.is_compiling()
-        if (
-            watch().is_derived()
-            if compiling
-            else (_is_watched or _watch())() or type(q) is not torch.Tensor and watch().is_fake(q)
-        ):
-            door = dynamo_door().run_eagerly if compiling else watched_door()
-            return door(
-                q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
-                score_mod=score_mod, mask_mod=mask_mod, block_mask=block_mask, bias=bias,
-                alibi_slopes=alibi_slopes, sinks=sinks, q_descale=q_descale,
-                k_descale=k_descale, v_descale=v_descale, out_dtype=out_dtype,
-                return_lse=return_lse, layout=layout, out=out, lse=lse,
-                interpret=interpret, dropout_p=dropout_p, rng_state=rng_state,
-                generator=generator,
-            )  # fmt: skip
-        if dropout_p:
-            if compiling and generator is not None:
-                # Graphs know no generators.
-                return dynamo_door().run_eagerly(
-                    q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
-                    score_mod=score_mod, mask_mod=mask_mod, block_mask=block_mask,
-                    bias=bias, alibi_slopes=alibi_slopes, sinks=sinks,
-                    q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
-                    out_dtype=out_dtype, return_lse=return_lse, layout=layout, out=out,
-                    lse=lse, interpret=interpret, dropout_p=dropout_p,
-                    rng_state=rng_state, generator=generator,
-                )  # fmt: skip
-            rng_state = torch_door().state_of(dropout_p, q, rng_state, generator)
-    if generator is not None and (torch is None or not isinstance(q, torch.Tensor)):
-        raise ArgumentError("generator", "is torch's, and q is no tensor of torch")
-    key = lists = None
-    rest = (bias, alibi_slopes, sinks, q_descale, k_descale, v_descale)
-    if block_mask is not None:
-        if mask_mod is not None:
-            raise ArgumentError("mask_mod", "is given beside block_mask, which has one")
-        lists, mask_mod = blocks.read(
-            block_mask, *extents(q, k, layout), causal or window is not None
-        )
-    if torch is not None and isinstance(q, torch.Tensor):
-        plain = (
-            type(q) is type(k) is type(v) is torch.Tensor
-            and bias is alibi_slopes is sinks is q_descale is k_descale is v_descale
-            is out is lse is None and not (interpret or dropout_p)
-        )  # fmt: skip
-        asked: dict[str, Any] = {}
-        if compiling:
-            asked = {
-                "causal": causal, "window": window, "softcap": softcap, "scale": scale,
-                "score_mod": score_mod, "block_mask": block_mask, "bias": bias,
-                "mask_mod": mask_mod if block_mask is None else None, "sinks": sinks,
-                "alibi_slopes": alibi_slopes, "q_descale": q_descale,
-                "k_descale": k_descale, "v_descale": v_descale, "out_dtype": out_dtype,
-                "return_lse": return_lse, "layout": layout, "out": out, "lse": lse,
-                "interpret": interpret, "dropout_p": dropout_p, "rng_state": rng_state,
-            }  # fmt: skip
-        grads = torch.is_grad_enabled() and (
-            q.requires_grad or k.requires_grad or v.requires_grad if plain
-            else any(getattr(one, "requires_grad", False) for one in (q, k, v, *rest))
-        )  # fmt: skip
-        # Where Dynamo traces, a mask of tables is made inside of the graph.
-        inside = compiling and lists is not None and (grads or not lists.fits)
-        if lists is not None and not inside and (grads or not lists.fits):
-            others = any(getattr(one, "requires_grad", False) for one in (bias, alibi_slopes))
-            found = blocks.for_gradients(lists, others) if grads else None
-            if found is None:
-                mask_mod = blocks.as_mask(lists, mask_mod)
-            lists = found
-        if score_mod is None and mask_mod is None and lists is None:
-            if plain and not compiling:
-                key = call_key(q, k, v, causal, window, softcap, out_dtype, return_lse, layout)
-                if grads:
-                    return _with_gradients(key, q, k, v, scale)
-                call = plans.get(key)
-                if call is not None:
-                    return call(q, k, v, scale)
-        elif not compiling:
-            traced = None
-            if score_mod is not None or mask_mod is not None:
-                traced = trace_mods(score_mod, mask_mod)
-            if (
-                traced is not None
-                and torch.is_grad_enabled()
-                and any(one.requires_grad for one in traced.tensors)
-            ):
-                grads = True
-                if lists is not None:
-                    mask_mod, lists = blocks.as_mask(lists, mask_mod), None
-                    traced = trace_mods(score_mod, mask_mod)
-            score_mod, mask_mod = traced, None
-            if traced is not None and not grads and traced.tensors:
-                traced.tensors = tuple(beside(q, traced.tensors))
-            if plain and not grads:
-                q, k, v = autocast(q, k, v)
-                return run_traced(
-                    q, k, v, causal, window, softcap, scale, traced, out_dtype,
-                    return_lse, layout, lists,
-                )  # fmt: skip
-        named = {
-            "causal": causal, "window": window, "softcap": softcap, "scale": scale,
-            "score_mod": score_mod, "mask_mod": mask_mod, "bias": bias, "sinks": sinks,
-            "q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale,
-            "out_dtype": out_dtype, "return_lse": return_lse, "layout": layout,
-            "interpret": interpret, "lists": lists, "dropout_p": dropout_p,
-            "rng_state": rng_state,
-        }  # fmt: skip
-        if compiling and not (out is lse is None):
-            return dynamo_door().run_eagerly(q, k, v, **asked)
-        # With a state that is drawn for each call, what is kept of a call is an operator's.
-        by_operator = dropout_p and not interpret and out is lse is None
-        if compiling or grads or by_operator:
-            if compiling and (inside or score_mod is not None or mask_mod is not None):
-                described = None
-                if not inside:
-                    described = dynamo_door().describe(score_mod, mask_mod)
-                if (
-                    not dynamo_door().are_guarded(score_mod, mask_mod)
-                    if described is None
-                    else lists is not None
-                    and torch.is_grad_enabled()
-                    and any(one.requires_grad for one in described.tensors)
-                ):
-                    # What Dynamo would not guard, or a gradient of tables alone, by
-                    # lists: the graph breaks here.
-                    return dynamo_door().run_eagerly(q, k, v, **asked)
-                if described is None:
-                    # Dynamo makes graphs of them.
-                    named["alibi_slopes"] = alibi_slopes
-                    return dynamo_door().run_inside(q, k, v, lists, named, asked)
-                named["score_mod"], named["mask_mod"] = described, None
-            if not (out is lse is None):
-                return dynamo_door().run_outside(
-                    q, k, v, alibi=alibi_slopes, out=out, lse=lse, **named
-                )
-            door = torch_door()
-            return door.attention(q, k, v, alibi_slopes=alibi_slopes, **named)
-        given = q
-        q, k, v = autocast(q, k, v)
-        if key is not None and q is not given:
+    compiling = torch is not None and torch.compiler.is_compiling()
+    is_torch = torch is not None and isinstance(q, torch.Tensor)
+    plain = (
+        is_torch and type(q) is type(k) is type(v) is torch.Tensor
+        and epilogue is None and bias is alibi_slopes is sinks is q_descale is k_descale
+        is v_descale is out is lse is previous is None and not (interpret or dropout_p)
+        and (return_max_logit is False or return_max_logit is None)
+    )  # fmt: skip
+    if plain and not (compiling or (_is_watched or _watch())()):
+        if score_mod is None and mask_mod is None and block_mask is None:
             key = call_key(q, k, v, causal, window, softcap, out_dtype, return_lse, layout)
+            if torch.is_grad_enabled() and (
+                q.requires_grad or k.requires_grad or v.requires_grad
+            ):
+                return _with_gradients(key, q, k, v, scale)
             call = plans.get(key)
             if call is not None:
                 return call(q, k, v, scale)
-    elif lists is not None and not lists.fits:
+    asked = Arguments(
+        causal, window, softcap, scale, score_mod, mask_mod, epilogue, block_mask, bias,
+        alibi_slopes, sinks, q_descale, k_descale, v_descale, out_dtype, return_lse, layout,
+        dropout_p, rng_state, generator, out, lse, interpret, previous,
+    )  # fmt: skip
+    if previous is not None:
+        return _with_previous(q, k, v, return_max_logit, asked)
+    if return_max_logit is not False and return_max_logit is not None:
+        if epilogue is not None and is_torch:
+            raise UnsupportedError("return_max_logit beside epilogue")
+        return _with_max_logit(q, k, v, return_max_logit, asked)
+    if is_torch:
+        return _of_torch(q, k, v, asked, compiling, plain)
+    if generator is not None:
+        raise ArgumentError("generator", "is torch's, and q is no tensor of torch")
+    asked = blocks.read_asked(q, k, asked)
+    if asked.lists is not None and not asked.lists.fits:
         raise UnsupportedError(
-            f"block_mask with blocks of {lists.size}, without torch; expected multiples "
-            "of (64, 16), for these lengths, and no causal or window beside full lists"
+            f"block_mask with blocks of {asked.lists.size}, without torch; expected "
+            "multiples of (64, 16), for these lengths, and no causal or window beside full "
+            "lists"
         )
-    made = Request(
-        q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
-        score_mod=score_mod, mask_mod=mask_mod, bias=bias, alibi=alibi_slopes,
-        sinks=sinks, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
-        out_dtype=out_dtype, return_lse=return_lse, layout=layout, out=out, lse=lse,
-        interpret=interpret, key=key, dropout_p=dropout_p, rng_state=rng_state,
-        epilogue=epilogue, **(lists.named if lists is not None else {}),
-    ).run()  # fmt: skip
-    if key is not None:
+    return Request(q, k, v, asked).run()
+
+
+def _of_torch(q: Any, k: Any, v: Any, asked: Arguments, compiling: bool, plain: bool) -> Any:
+    """A call of torch tensors; `plain`: which has no tensors but these and those of mods."""
+    if asked.epilogue is not None:
+        if compiling:
+            return dynamo_door().run_edited(q, k, v, asked)
+        from .autograd import epilogues
+
+        return epilogues.attention(q, k, v, asked)
+    if compiling and (watch().is_derived() or asked.dropout_p and asked.generator is not None):
+        # Graphs know no generators.
+        return dynamo_door().run_eagerly(attention, (q, k, v), asked.public)
+    if not compiling and (
+        (_is_watched or _watch())() or type(q) is not sys.modules["torch"].Tensor
+        and watch().is_fake(q)
+    ):  # fmt: skip
+        from .autograd import watched
+
+        return watched.attention(q, k, v, asked)
+    if asked.dropout_p:
+        state = torch_door().state_of(asked.dropout_p, q, asked.rng_state, asked.generator)
+        asked = asked.replace(rng_state=state, generator=None)
+    if compiling:
+        return _compiled(q, k, v, asked)
+    return _eager(q, k, v, asked, plain)
+
+
+def _require(*given: Any) -> bool:
+    """Whether one of them requires a gradient."""
+    return any([getattr(one, "requires_grad", False) for one in given])
+
+
+def _eager(q: Any, k: Any, v: Any, asked: Arguments, plain: bool) -> Any:
+    asked, grads = read(q, k, v, asked, sys.modules["torch"].is_grad_enabled())
+    traced = asked.score_mod
+    if not (traced is asked.lists is None) and not grads:
+        if traced is not None and traced.tensors:
+            traced.tensors = tuple(beside(q, traced.tensors))
+        if plain:
+            return run_traced(*autocast(q, k, v), asked)
+    # With a state that is drawn for each call, what is kept of a call is an operator's.
+    if grads or asked.dropout_p and not (asked.interpret or asked.has_outputs):
+        if asked.has_outputs:
+            return Request(q, k, v, asked).run()  # which says what there is not
+        return torch_door().run(q, k, v, asked)
+    q, k, v = autocast(q, k, v)
+    key = None
+    if plain:
+        key = call_key(
+            q, k, v, asked.causal, asked.window, asked.softcap, asked.out_dtype,
+            asked.return_lse, asked.layout,
+        )  # fmt: skip
         call = plans.get(key)
-        in_c = call.in_c if call is not None else None
-        name = native.identify(q, k, v, causal, window, softcap, out_dtype, return_lse, layout)
-        if in_c is not None and name is not None:
-            keep(name, lambda: in_c)
+        if call is not None:
+            return call(q, k, v, asked.scale)
+    made = Request(q, k, v, asked, key=key).run()
+    if key is not None:
+        _keep_in_c(key, q, k, v)
     return made
+
+
+def _keep_in_c(key: Any, q: Any, k: Any, v: Any) -> None:
+    """Keeps a call that was just made for native.call, if that can make it."""
+    call = plans.get(key)
+    in_c = call.in_c if call is not None else None
+    name = native.identify(q, k, v, *key[1:])
+    if in_c is not None and name is not None:
+        keep(name, lambda: in_c)
+
+
+def _compiled(q: Any, k: Any, v: Any, given: Arguments) -> Any:
+    """Where Dynamo traces. What it cannot have in its graph is called outside of it."""
+    torch = sys.modules["torch"]
+    dynamo = dynamo_door()
+    if given.has_outputs:
+        return dynamo.run_eagerly(attention, (q, k, v), given.public)
+    asked = blocks.read_asked(q, k, given)
+    lists = asked.lists
+    grads = torch.is_grad_enabled() and _require(q, k, v, *given.extras[:6])
+    # A mask of tables is made inside of the graph.
+    inside = lists is not None and (grads or not lists.fits)
+    # Dynamo does not know whether two functions are one.
+    if inside or asked.score_mod is not None or asked.mask_mod is not None:
+        described = None
+        if not inside:
+            described = dynamo.describe(asked.score_mod, asked.mask_mod)
+        if (
+            not dynamo.are_guarded(asked.score_mod, asked.mask_mod)
+            if described is None
+            else lists is not None and torch.is_grad_enabled() and _require(*described.tensors)
+        ):
+            # What Dynamo would not guard, or a gradient of tables alone, by lists: the
+            # graph breaks here.
+            return dynamo.run_eagerly(attention, (q, k, v), given.public)
+        if described is None:
+            # Dynamo makes graphs of them.
+            if dynamo.inside.operator is None:
+                return dynamo.run_eagerly(attention, (q, k, v), given.public)
+            return dynamo.inside.attention(q, k, v, asked)
+        asked = asked.replace(score_mod=described, mask_mod=None)
+    return torch_door().run(q, k, v, asked)
 
 
 def _with_gradients(key: Any, q: Any, k: Any, v: Any, scale: float | None) -> Any:
     """A call of torch tensors without further arguments, some of which require
     gradients; `key` as call_key has it."""
     door = sys.modules.get(_DOOR) or torch_door()
-    kind = door._kind
+    kind = choices.backward
     *_, causal, window, softcap, out_dtype, return_lse, layout = key
     made = door.nodes.again(q, k, v, (kind, key), scale)
     if made is None:
-        made = door.attention(
-            q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
-            out_dtype=out_dtype, return_lse=True, layout=layout,
-        )  # fmt: skip
-        text = door.to_text(causal, window, softcap, out_dtype, True, layout, backward=kind)
-        door.nodes.remember(q, k, v, (kind, key), text)
+        asked = Arguments(
+            causal, window, softcap, scale, out_dtype=out_dtype, return_lse=True, layout=layout
+        )
+        made = door.run(q, k, v, asked)
+        door.nodes.remember(q, k, v, (kind, key), to_text(asked, backward=kind))
     return made if return_lse else made[0]
 
 
-def _with_max_logit(q: Any, k: Any, v: Any, kind: Any, return_lse: bool, **named: Any) -> Any:
+def _with_max_logit(q: Any, k: Any, v: Any, kind: Any, asked: Arguments) -> Any:
     from .calls import max_logit
 
     torch = sys.modules.get("torch")
-    named["return_lse"] = True
+    more = asked.replace(return_lse=True, max_logits=True)
     if torch is not None and torch.compiler.is_compiling():
-        made = None
-        if not watch().is_derived():
-            made = max_logit.traced(q, k, v, kind, return_lse, named)
-        if made is None:
-            made = dynamo_door().run_eagerly(
-                q, k, v, return_max_logit=kind, **named | {"return_lse": return_lse}
+        outside = any([one is not None for one in (
+            asked.score_mod, asked.mask_mod, asked.block_mask, asked.out, asked.lse,
+            asked.generator,
+        )])  # fmt: skip
+        if outside or watch().is_derived():
+            return dynamo_door().run_eagerly(
+                attention, (q, k, v), asked.public | {"return_max_logit": kind}
             )
-        return made
-    return max_logit.attention(q, k, v, kind, return_lse, named)
+        made = torch_door().run(q, k, v, more)
+    elif torch is None or not isinstance(q, torch.Tensor):
+        made = max_logit.without_torch(q, k, v, max_logit.check(kind), more)
+    else:
+        from .autograd import watched
+
+        max_logit.check(kind)
+        made = watched.attention(q, k, v, more)
+    return max_logit.choose(made, max_logit.check(kind), asked.return_lse, 1)
 
 
-def _with_previous(q: Any, k: Any, v: Any, given: Any, **named: Any) -> Any:
+def _with_previous(q: Any, k: Any, v: Any, max_logit: Any, asked: Arguments) -> Any:
     from .calls import previous
 
     torch = sys.modules.get("torch")
     if torch is not None and torch.compiler.is_compiling():
-        made = None
-        if not watch().is_derived():
-            made = previous.traced(q, k, v, given, named)
-        if made is None:
-            made = dynamo_door().run_eagerly(q, k, v, previous=given, **named)
-        return made
-    return previous.attention(q, k, v, given, named)
+        outside = any([one not in (None, False) for one in (
+            asked.score_mod, asked.mask_mod, asked.block_mask, asked.out, asked.lse,
+            asked.generator, asked.epilogue, max_logit,
+        )])  # fmt: skip
+        if outside or watch().is_derived():
+            return dynamo_door().run_eagerly(
+                attention, (q, k, v), asked.public | {"return_max_logit": max_logit}
+            )
+        o, lse = asked.previous
+        return torch_door().run(q, k, v, asked.replace(previous=(o, lse)))
+    asked = previous.check(asked, max_logit)
+    if torch is None or not isinstance(q, torch.Tensor):
+        return previous.without_torch(q, k, v, asked)
+    from .autograd import watched
+
+    return watched.with_previous(q, k, v, asked)
 
 
 _DOOR = f"{__package__}.torch"
@@ -403,31 +344,10 @@ def watch() -> Any:
     return watch
 
 
-def extents(q: Any, k: Any, layout: Any) -> tuple[int, int, int, int]:
-    """Batch, heads, queries and keys of a call."""
-    b, h, s = DIMS[check_layout(layout)]
-    for name, one in (("q", q), ("k", k)):
-        if len(one.shape) != 4:
-            raise ArgumentError(name, f"rank {len(one.shape)}, expected 4 ({layout})")
-    return q.shape[b], q.shape[h], q.shape[s], k.shape[s]
-
-
 def torch_door() -> Any:
     from . import torch as door
 
     return door
-
-
-def watched_door() -> Any:
-    from .autograd.watched import attention
-
-    return attention
-
-
-def edited_door() -> Any:
-    from .autograd.epilogues import attention
-
-    return attention
 
 
 def dynamo_door() -> Any:
@@ -436,46 +356,86 @@ def dynamo_door() -> Any:
     return dynamo
 
 
+def merge(
+    outs: Any, lses: Any, *, sinks: Any = None, layout: str = "bhsd",
+    out_dtype: Any = None, out: Any = None, lse: Any = None, interpret: bool | str = False,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Attention of the same queries to disjoint sets of keys, as attention to all of
+    them: (o, lse) in one kernel.
+
+    outs is (parts, batch, heads, queries, d) or, without batch, (parts, heads, queries,
+    d), of float16, bfloat16 or float32, d a multiple of 8; with layout="bshd" heads and
+    queries change places. lses is (parts, batch, heads, queries), without batch (parts,
+    heads, queries), in float32, natural logarithms as fa3.attention gives them; -inf
+    says that a part has no keys, whatever is in outs. Both may be lists of torch tensors
+    without the first dimension, which are stacked.
+
+    sinks: (heads,), float32, a score more of every row, which no part has counted.
+    out_dtype: the type of o, that of outs by default. out, lse: tensors to write into.
+    interpret: run in host memory, slowly, for tests, as in fa3.attention.
+
+    It has no gradients. Prefixes that sequences share, devices that hold parts of the
+    keys (rings), kernels that split keys: whoever computes a part."""
+    torch = tensors.torch_module()
+    named = {
+        "sinks": sinks, "layout": layout, "out_dtype": out_dtype, "out": out, "lse": lse,
+        "interpret": interpret,
+    }  # fmt: skip
+    if torch is not None:
+        compiling = torch.compiler.is_compiling()
+        if not compiling and watch().is_watched():
+            watch().check_underived("merge", *_each(outs), *_each(lses), sinks, out, lse)
+        given = not (out is lse is None)
+        if compiling and (given or watch().is_derived()):
+            # Dynamo does not trace what compiles kernels: the graph breaks here.
+            return dynamo_door().run_eagerly(merge, (outs, lses), named)
+        if compiling or (watch().is_recorded() and all(map(tensors.is_torch, _each(outs)))):
+            from .serving import operators
+
+            made = operators.merge(outs, lses, sinks, layout, out_dtype, interpret)
+            if not given:
+                return made
+            for name, one, target in zip(("out", "lse"), made, (out, lse)):
+                if target is not None:
+                    watch().check_output(name, one, target)
+                    target.copy_(one)
+            return tuple(one if target is None else target for one, target in zip(made, (out, lse)))  # type: ignore[return-value]
+    return merging.run(outs, lses, **named)
+
+
+def _each(given: Any) -> Any:
+    return given if isinstance(given, (list, tuple)) else (given,)
+
+
 def attention_kernel(
-    q_dtype: str = "bf16",
-    head_dim: int = 128,
-    *,
-    head_dim_v: int | None = None,
-    k_dtype: str | None = None,
-    v_dtype: str | None = None,
-    out_dtype: str | None = None,
-    causal: bool = False,
-    window: tuple[int | None, int | None] | None = None,
-    softcap: float = 0.0,
-    return_lse: bool = False,
-    regions: Regions = Regions(),
-    **options: Any,
-) -> Kernel:
+    q_dtype: str = "bf16", head_dim: int = 128, *, head_dim_v: int | None = None,
+    k_dtype: str | None = None, v_dtype: str | None = None,
+    out_dtype: str | None = None, causal: bool = False,
+    window: tuple[int | None, int | None] | None = None, softcap: float = 0.0,
+    return_lse: bool = False, regions: Regions = Regions(), **options: Any,
+) -> Kernel:  # fmt: skip
     """The kernel that fa3.attention uses for these types (spelled f16, bf16,
     f8E4M3FN, f8E5M2), head dims and mods; `options` are those of fa3.compile."""
     spec = attention_spec(
-        q_dtype, head_dim, head_dim_v=head_dim_v, k_dtype=k_dtype, v_dtype=v_dtype,
-        out_dtype=out_dtype, causal=causal, window=window, softcap=softcap,
-        return_lse=return_lse, regions=regions,
+        q_dtype, head_dim, (k_dtype, v_dtype, out_dtype), head_dim_v, causal=causal,
+        window=window, softcap=softcap, return_lse=return_lse, regions=regions,
     )  # fmt: skip
     return compile(spec.to_mlir(), **options)
 
 
 def attention_spec(
-    q_dtype: str = "bf16", head_dim: int = 128, *, head_dim_v: int | None = None,
-    k_dtype: str | None = None, v_dtype: str | None = None, out_dtype: str | None = None,
-    causal: bool = False, window: Any = None, softcap: float = 0.0,
-    return_lse: bool = False, regions: Regions = Regions(),
+    q_dtype: str = "bf16", head_dim: int = 128, dtypes: Any = (None, None, None),
+    head_dim_v: int | None = None, *, causal: bool = False, window: Any = None,
+    softcap: float = 0.0, return_lse: bool = False, regions: Regions = Regions(),
 ) -> Spec:  # fmt: skip
-    """What attention_kernel compiles; checked."""
-    k_dtype = k_dtype or q_dtype
-    v_dtype = v_dtype or q_dtype
-    check_types(q_dtype, k_dtype, v_dtype)
-    out_dtype = out_dtype or ("bf16" if v_dtype in FLOATS_8 else q_dtype)
+    """What attention_kernel compiles; checked. `dtypes` are those of k, v and o."""
+    k_dtype, v_dtype = (one or q_dtype for one in dtypes[:2])
+    checks.check_types(q_dtype, k_dtype, v_dtype)
+    out_dtype = dtypes[2] or ("bf16" if v_dtype in FLOATS_8 else q_dtype)
     head_dim_v = head_dim_v or head_dim
-    check_head_dims(head_dim, head_dim_v, v_dtype, ("head_dim", "head_dim_v"))
+    checks.check_head_dims(head_dim, head_dim_v, v_dtype, ("head_dim", "head_dim_v"))
     return Spec(
         q_dtype, k_dtype, v_dtype, out_dtype, head_dim, head_dim_v,
-        bool(causal), check_window(window), check_softcap(softcap),
+        bool(causal), checks.check_window(window), checks.check_softcap(softcap),
         bool(return_lse), regions=regions,
     )  # fmt: skip

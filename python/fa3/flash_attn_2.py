@@ -19,9 +19,10 @@ import torch
 
 from . import api, serving
 from . import flash_attn_interface as functions
-from .autograd.namespace import ops
-from .calls import gradients
+from .autograd.operators import ops
+from .calls import choices, gradients
 from .errors import ArgumentError, UnsupportedError
+from .kernels.arguments import Arguments
 from .kernels.program import to_text
 from .serving import operators, packed
 from .support import forks, modules, values
@@ -132,7 +133,7 @@ def flash_attn_varlen_func(
     def run(q: Any, k: Any, v: Any, named: dict[str, Any], grads: bool) -> Any:
         if grads and block_table is None:
             return packed.attention(
-                q, k, v, cu_seqlens_q, cu_seqlens_k, max_q, max_k, None, None,
+                q, k, v, cu_q=cu_seqlens_q, cu_k=cu_seqlens_k, max_q=max_q, max_k=max_k,
                 deterministic=deterministic, **named,
             )  # fmt: skip
         if grads:
@@ -254,7 +255,8 @@ def _flash_attn_backward(
     rng_state: Any = None,
 ) -> Any:  # fmt: skip
     """Writes dq, dk and dv; gives softmax_d, (batch, heads, queries) in f32."""
-    grads = _checked(dq, dk, dv, q, k, v)
+    choices.check_own("flash_attn: backward")
+    grads = list(functions._given_grads("", (dq, dk, dv), (q, k, v)).values())
     dout, q, k, v, out = functions._contiguous(dout, q, k, v, out)
     named = _named(q, softmax_scale, causal, (window_size_left, window_size_right), softcap)
     extras = {"alibi": _slopes(alibi_slopes)}
@@ -263,18 +265,19 @@ def _flash_attn_backward(
             raise ArgumentError("rng_state", "is None, and dropout_p is not 0")
         extras["rng_state"] = rng_state.view(torch.int64)
     extras = {name: one for name, one in extras.items() if one is not None}
-    text = to_text(
-        named["causal"], named["window"], named["softcap"], None, True, "bshd",
-        ",".join(extras), backward="deterministic" if deterministic else "fa3",
-        interpret=_interpret, dropout=dropout_p,
+    asked = Arguments(
+        named["causal"], named["window"], named["softcap"], return_lse=True, layout="bshd",
+        dropout_p=dropout_p, interpret=_interpret,
     )  # fmt: skip
-    given = (dout, None, q, k, v, out, softmax_lse, list(extras.values()), [], text,
-             named["scale"])  # fmt: skip
+    text = to_text(
+        asked, ",".join(extras), backward="deterministic" if deterministic else "fa3"
+    )
+    saved, rest = (q, k, v, out, softmax_lse), (list(extras.values()), [], text, named["scale"])
     with torch.no_grad():
         if torch.compiler.is_compiling():
-            _copy(ops.backward(*given)[:3], grads)
+            _copy(ops.backward(dout, None, *saved, *rest)[:3], grads)
         else:
-            gradients.backward(*given, into=grads)
+            gradients.backward(dout, None, saved, *rest, into=grads)
         return _sums(dout, out).transpose(1, 2)
 
 
@@ -290,7 +293,8 @@ def _flash_attn_varlen_backward(
     _refuse_in_sequences(
         "_flash_attn_varlen_backward", dropout_p=dropout_p, alibi_slopes=alibi_slopes
     )
-    grads = _checked(dq, dk, dv, q, k, v)
+    choices.check_own("flash_attn: backward")
+    grads = list(functions._given_grads("", (dq, dk, dv), (q, k, v)).values())
     dout, q, k, v, out = functions._contiguous(dout, q, k, v, out)
     named = _named(q, softmax_scale, causal, (window_size_left, window_size_right), softcap)
     with torch.no_grad():
@@ -304,23 +308,6 @@ def _flash_attn_varlen_backward(
         )  # fmt: skip
         _copy(made, grads)
         return _sums(dout, out).T
-
-
-def _checked(dq: Any, dk: Any, dv: Any, q: Any, k: Any, v: Any) -> list[Any]:
-    from . import torch as door
-
-    if door._kind not in door.OWN:
-        raise UnsupportedError(f"flash_attn: backward with set_backward({door._kind})")
-    grads = {"dq": dq, "dk": dk, "dv": dv}
-    for (name, one), like in zip(grads.items(), (q, k, v)):
-        if one is None:
-            raise ArgumentError(name, "is None, and no result has the gradient")
-        if one.shape != like.shape or one.dtype != like.dtype:
-            raise ArgumentError(
-                name, f"{one.dtype} of shape {tuple(one.shape)}, expected {like.dtype} "
-                f"{tuple(like.shape)}",
-            )  # fmt: skip
-    return list(grads.values())
 
 
 def _copy(made: Any, grads: Any) -> None:

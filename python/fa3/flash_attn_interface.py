@@ -19,12 +19,15 @@ import torch
 from torch.nn import functional
 
 from . import api, serving
-from .calls import max_logit, merging
+from .calls import max_logit
 from .calls.launch import keep, plans
 from .errors import ArgumentError, UnsupportedError
 from .kernels import invariance
+from .kernels.arguments import Sequences
 from .serving import append, cache_rows, packed
+from .serving.call import check_chunk
 from .serving.qv import is_operand, join
+from .serving.eager import known
 from .support import native, refusals, values, watch
 
 Window = Any  # two whole numbers, -1 for no end
@@ -44,10 +47,10 @@ def flash_attn_func(
     scores are q k^T + qv v^T (fa3.serving.qv). return_max_logit as fa3.attention has it, one
     result more behind the others."""
     q, k = _joined(q, qv, k, v)
-    return _attention(
-        q, k, v, softmax_scale, causal, (q_descale, k_descale, v_descale), window_size,
-        attention_chunk, softcap, return_attn_probs, deterministic, return_max_logit,
-    )  # fmt: skip
+    kind = max_logit.check(return_max_logit)
+    named = _named(q, softmax_scale, causal, window_size, softcap, attention_chunk)
+    descales = (q_descale, k_descale, v_descale)
+    return _attention(q, k, v, named, descales, return_attn_probs, deterministic, kind)
 
 
 def flash_attn_qkvpacked_func(
@@ -73,10 +76,9 @@ def flash_attn_qkvpacked_func(
         q, k, v = qkv.split([num_heads_q, rest // 2, rest // 2], dim=2)
     else:
         raise ArgumentError("qkv", f"rank {qkv.dim()}, expected 5, or 4 and num_heads_q")
-    return _attention(
-        q, k, v, softmax_scale, causal, (q_descale, k_descale, v_descale), window_size,
-        attention_chunk, softcap, return_attn_probs, deterministic,
-    )  # fmt: skip
+    named = _named(q, softmax_scale, causal, window_size, softcap, attention_chunk)
+    descales = (q_descale, k_descale, v_descale)
+    return _attention(q, k, v, named, descales, return_attn_probs, deterministic)
 
 
 def flash_attn_varlen_func(
@@ -136,17 +138,15 @@ def flash_attn_varlen_func(
     kind = max_logit.check(return_max_logit)
 
     def run(q: Any, k: Any, v: Any, named: dict[str, Any], grads: bool) -> Any:
-        arrays = (cu_seqlens_q, cu_seqlens_k, max_q, max_k, seqused_q, seqused_k)
+        named |= {
+            "cu_q": cu_seqlens_q, "cu_k": cu_seqlens_k, "max_q": max_q, "max_k": max_k,
+            "used_q": seqused_q, "used_k": seqused_k, "max_logits": bool(kind),
+        }  # fmt: skip
         if grads:
-            return packed.attention(
-                q, k, v, *arrays, deterministic=deterministic, max_logits=bool(kind),
-                **named,
-            )  # fmt: skip
+            return packed.attention(q, k, v, deterministic=deterministic, **named)
         return serving.attention(
-            q, k, v, cu_q=cu_seqlens_q, cu_k=cu_seqlens_k, max_q=max_q, max_k=max_k,
-            used_q=seqused_q, used_k=seqused_k, splits=splits, pack_heads=pack_gqa,
-            q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, qv=qv,
-            max_logits=bool(kind), **named,
+            q, k, v, splits=splits, pack_heads=pack_gqa, q_descale=q_descale,
+            k_descale=k_descale, v_descale=v_descale, qv=qv, **named,
         )  # fmt: skip
 
     named = _named(q, softmax_scale, causal, window_size, softcap, attention_chunk)
@@ -154,9 +154,11 @@ def flash_attn_varlen_func(
     named["return_lse"] = wants_lse or bool(kind)
     made = _with_head_dims(q, k, v, named, run)
     if key is not None:
-        _learn(key, given, named, splits=splits, pack_heads=pack_gqa, max_q=max_q, max_k=max_k)
+        _learn(key, given, named | {
+            "splits": splits, "pack_heads": pack_gqa, "max_q": max_q, "max_k": max_k
+        })  # fmt: skip
     elif name is not None:
-        packed.learn(name, given, named, max_q, max_k, deterministic)
+        packed.learn(name, given, Sequences(**named), deterministic)
     return max_logit.choose(made, kind, wants_lse, 0) if kind else made
 
 
@@ -235,11 +237,12 @@ def flash_attn_with_kvcache(
     named = _named(q, softmax_scale, causal, window_size, softcap, attention_chunk)
     if qv is not None:
         if not (k is v is None):
-            q, cache_seqlens = _written(
-                q, (k_cache, v_cache), (k, v), cu_seqlens_q, cu_seqlens_k_new,
-                cache_seqlens, cache_batch_idx, page_table, (rotary_cos, rotary_sin),
-                rotary_interleaved, rotary_seqlens, named,
-            )  # fmt: skip
+            q, cache_seqlens = _written(q, k_cache, v_cache, Sequences(
+                cu_q=cu_seqlens_q, used_k=cache_seqlens, batch_index=cache_batch_idx,
+                page_table=page_table, k_new=k, v_new=v, rotary_cos=rotary_cos,
+                rotary_sin=rotary_sin, rotary_interleaved=rotary_interleaved,
+                rotary_at=rotary_seqlens, cu_new=cu_seqlens_k_new, **named,
+            ))  # fmt: skip
             k = v = cu_seqlens_k_new = rotary_cos = rotary_sin = rotary_seqlens = None
         elif rotary_cos is not None:
             raise ArgumentError("rotary_cos", "is for new keys, and k and v are None")
@@ -263,10 +266,10 @@ def flash_attn_with_kvcache(
         max_logits=bool(kind), **named,
     )  # fmt: skip
     if key is not None:
-        _learn(
-            key, given, named, splits=splits, pack_heads=pack_gqa, max_q=max_seqlen_q,
-            max_k=None, rotary_interleaved=rotary_interleaved,
-        )  # fmt: skip
+        _learn(key, given, named | {
+            "splits": splits, "pack_heads": pack_gqa, "max_q": max_seqlen_q,
+            "rotary_interleaved": rotary_interleaved,
+        })  # fmt: skip
     heads = 1 if cu_seqlens_q is None else 0
     return max_logit.choose(made, kind, wants_lse, heads) if kind else made
 
@@ -278,16 +281,17 @@ def flash_attn_combine(
     """Joins attention over parts of the keys: out_partial (splits, batch, queries,
     heads, d), lse_partial (splits, batch, queries, heads), or both without batch; (out,
     lse) by fa3.merge, out in the type of out_partial or in `out_dtype`. No gradients."""
-    if lse_partial.shape != out_partial.shape[:-1]:
-        raise ArgumentError(
-            "lse_partial", f"shape {tuple(lse_partial.shape)}, expected "
-            f"{tuple(out_partial.shape[:-1])}",
-        )  # fmt: skip
-    made, lse = merging.merge(
-        out_partial, lse_partial.transpose(-1, -2), layout="bshd", out_dtype=out_dtype,
-        out=out,
-    )  # fmt: skip
+    parts = _parts(out_partial, lse_partial)
+    made, lse = api.merge(*parts, layout="bshd", out_dtype=out_dtype, out=out)
     return made, lse.transpose(-1, -2)
+
+
+def _parts(outs: torch.Tensor, lses: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    if lses.shape != outs.shape[:-1]:
+        raise ArgumentError(
+            "lse_partial", f"shape {tuple(lses.shape)}, expected {tuple(outs.shape[:-1])}"
+        )
+    return outs, lses.transpose(-1, -2)
 
 
 def get_scheduler_metadata(
@@ -312,12 +316,9 @@ def get_scheduler_metadata(
 _PACKED, _CACHED, _WITH_GRADIENTS = 1, 2, 3
 
 
-def _learn(key: Any, given: tuple[Any, ...], named: dict[str, Any], **more: Any) -> None:
+def _learn(key: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
     """Keeps a call that was just made, if that was one of these tensors, as they are."""
-    again = serving.known(
-        given, causal=named["causal"], window=named["window"], softcap=named["softcap"],
-        chunk=named["chunk"], return_lse=named["return_lse"], **more,
-    )  # fmt: skip
+    again = known(given, Sequences(**named))
     if again is not None:
         keep(key, lambda: again)
 
@@ -327,19 +328,12 @@ def _joined(q: Any, qv: Any, k: Any, v: Any) -> tuple[Any, Any]:
     return (q, k) if qv is None else join(q, qv, k, v)
 
 
-def _written(
-    q: Any, caches: Any, new: Any, cu_q: Any, cu_new: Any, used: Any, batch_index: Any,
-    page_table: Any, tables: Any, interleaved: Any, position: Any, named: dict[str, Any],
-) -> tuple[Any, Any]:  # fmt: skip
+def _written(q: Any, k: Any, v: Any, asked: Sequences) -> tuple[Any, Any]:
     """New keys in the caches, in front of an attention that reads another tensor; the
     turned queries, and how many rows sequences have then."""
-    append.check_pairs(*new, *tables)
-    at_one = not named["causal"] and named["window"] is None and not named["chunk"]
+    append.check_pairs(asked)
     with torch.no_grad():
-        return cache_rows.write(
-            q, caches, new, cu_q, cu_new, used, batch_index, page_table, tables,
-            bool(interleaved), position, at_one, (None, None),
-        )  # fmt: skip
+        return cache_rows.write(q, k, v, asked)
 
 
 def _refuse_gradients(function: str, **named: Any) -> None:
@@ -364,14 +358,11 @@ def _named(
 
 
 def _attention(
-    q: Any, k: Any, v: Any, scale: Any, causal: Any, descales: tuple[Any, Any, Any],
-    window_size: Any, chunk: Any, softcap: Any, return_lse: Any, deterministic: bool,
-    return_max_logit: Any = False,
+    q: Any, k: Any, v: Any, named: dict[str, Any], descales: tuple[Any, Any, Any],
+    return_lse: Any, deterministic: bool, kind: str = "",
 ) -> Any:  # fmt: skip
-    kind = max_logit.check(return_max_logit)
-
     def run(q: Any, k: Any, v: Any, named: dict[str, Any], grads: bool) -> Any:
-        chunk, mask_mod = serving.check_chunk(named.pop("chunk")), None
+        chunk, mask_mod = check_chunk(named.pop("chunk")), None
         if chunk:
             mask_mod = _chunk_mask(k.shape[1] - q.shape[1], chunk)
         named |= {
@@ -386,7 +377,6 @@ def _attention(
             named["return_max_logit"] = max_logit.PER_ROW
         return api.attention(q, k, v, **named)
 
-    named = _named(q, scale, causal, window_size, softcap, chunk)
     wants_lse = values.flag("return_attn_probs", return_lse)
     named["return_lse"] = wants_lse or bool(kind)
     made = _with_head_dims(q, k, v, named, run)
@@ -416,6 +406,20 @@ def _with_head_dims(
     if named["return_lse"]:
         return made[0][..., : dims[1]], *made[1:]
     return made[..., : dims[1]]
+
+
+def _given_grads(why: str, given: Any, like: Any) -> dict[str, Any]:
+    """Memory for dq, dk and dv, by name; `why` there has to be some."""
+    grads = dict(zip(("dq", "dk", "dv"), given))
+    for (name, one), of in zip(grads.items(), like):
+        if one is None:
+            raise ArgumentError(name, f"is None, and no result {why}has the gradient")
+        if one.shape != of.shape or one.dtype != of.dtype or one.device != of.device:
+            raise ArgumentError(
+                name, f"{one.dtype} of shape {tuple(one.shape)}, expected {of.dtype} "
+                f"{tuple(of.shape)} on {of.device}",
+            )  # fmt: skip
+    return grads
 
 
 def _padded(one: torch.Tensor, step: int) -> torch.Tensor:

@@ -10,14 +10,17 @@ import math
 import sys
 from typing import Any, Callable, Mapping, Sequence
 
-from . import api, bench
+from . import bench
 from .build.driver import Kernel, _choose, get_driver
-from .calls.launch import plans
 from .calls.call import Call, device_guard
-from .calls.request import Request, run_traced
+from .calls.launch import plans
+from .calls.request import Request
+from .calls.traced import run_traced
 from .errors import ArgumentError, CompileError, Fa3Error, TraceError, UnsupportedError
 from .kernels import compiled as kernels
+from .kernels.arguments import Arguments
 from .kernels.spec import Spec
+from .mods.trace import trace_mods
 from .support import tensors
 
 Point = Mapping[str, Any]
@@ -130,7 +133,7 @@ def _request(shape: Any, dtype: Any, layout: str, **named: Any) -> Request:
         return torch.randn(order, dtype=dtype or torch.bfloat16, device=device)
 
     q, k, v = make(heads, queries), make(key_heads, keys), make(key_heads, keys)
-    return Request(q, k, v, layout=layout, **named)
+    return Request(q, k, v, Arguments(layout=layout, **named))
 
 
 def _asked(spec: Spec) -> tuple[str, Any]:
@@ -245,14 +248,12 @@ def attention(options: Any, q: Any, k: Any, v: Any, **named: Any) -> Any:
             )
     traced = None
     if named["score_mod"] is not None or named["mask_mod"] is not None:
-        traced = api.trace_mods(named["score_mod"], named["mask_mod"])
+        traced = trace_mods(named["score_mod"], named["mask_mod"])
     given = [q, k, v, *(traced.tensors if traced is not None else ())]
     if torch.is_grad_enabled() and any(one.requires_grad for one in given):
         raise UnsupportedError(
             f"kernel_options: {names}, with gradients; fa3.autotune(.., return_lse=True) "
             "chooses for all calls"
         )
-    return run_traced(
-        q, k, v, False, None, 0.0, named["scale"], traced, None, named["return_lse"],
-        "bhsd", None, options,
-    )  # fmt: skip
+    asked = Arguments(scale=named["scale"], score_mod=traced, return_lse=named["return_lse"])
+    return run_traced(q, k, v, asked, options)

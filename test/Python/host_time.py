@@ -47,7 +47,7 @@ def main():
                 f"_scaled_dot_product_{name}_attention{kind}", lambda *_: None, "CPU"
             )
     device = mock.patch.object(torch.cuda, "device", contextlib.nullcontext)
-    sms = mock.patch.object(serving, "_sms", lambda device: 132)
+    sms = mock.patch.object(serving.call, "_sms", lambda device: 132)
     with support.fake_gpu(), device, sms:
         switch = sdpa._Switch(True, "CPU")
         try:

@@ -35,7 +35,7 @@ class Again(unittest.TestCase):
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
         for one in (
-            mock.patch.object(serving, "_sms", lambda _: 132),
+            mock.patch.object(serving.call, "_sms", lambda _: 132),
             mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
             support.fake_gpu(),
         ):
@@ -75,7 +75,7 @@ class NodeTest(Again):
             for run in range(3):
                 patch = contextlib.nullcontext()
                 if run:
-                    patch = mock.patch.object(door, "attention", None)
+                    patch = mock.patch.object(door, "run", None)
                 with patch:
                     o, launched = self.launches(self.call)
                 self.assertEqual(launched, ["attention"])
@@ -179,7 +179,7 @@ class SequencesTest(Again):
         self.assertEqual(sum(one.forward is not None for one in ready), 2 * IN_C)
         run, more = flash_attn_interface.flash_attn_varlen_func, {"return_attn_probs": True}
         run(*rows, starts, starts, 64, 64, softmax_scale=0.3, causal=True, **more)
-        with mock.patch.object(serving, "known", None) if IN_C else contextlib.nullcontext():
+        with mock.patch.object(packed, "known", None) if IN_C else contextlib.nullcontext():
             o, launched = self.launches(lambda: run(*rows, starts, starts, 64, 64, causal=True))
             self.assertEqual((launched, o.requires_grad), (["attention_serving"], True))
             o, lse = run(*rows, starts, starts, 64, 64, softmax_scale=0.3, causal=True, **more)
@@ -198,10 +198,10 @@ class SequencesTest(Again):
 
     def test_more_sequences_than_kernels_look_among(self):
         """Starts that were made longer for a call are made for each."""
-        count = serving.FEW_SEQUENCES + 10
+        count = serving.call.FEW_SEQUENCES + 10
         starts = torch.arange(count + 1, dtype=torch.int32)
         q = torch.zeros(count, 2, 64, dtype=torch.bfloat16)
-        lengths, real = [], serving.Launcher
+        lengths, real = [], serving.eager.Launcher
 
         def launcher(*args):
             made = real(*args)
@@ -214,7 +214,7 @@ class SequencesTest(Again):
             made.run = noted
             return made
 
-        with mock.patch.object(serving, "Launcher", launcher):
+        with mock.patch.object(serving.eager, "Launcher", launcher):
             for _ in range(2):
                 flash_attn_interface.flash_attn_varlen_func(q, q, q, starts, starts, 1, 1)
         self.assertEqual(lengths, 2 * [[8193, 8193]])
@@ -291,7 +291,7 @@ class SwitchAgainTest(Again):
         for run in range(2):
             patch = contextlib.nullcontext()
             if run:
-                patch = mock.patch.object(sdpa, "declines_cudnn", None)
+                patch = mock.patch.object(sdpa.operators, "declines_cudnn", None)
             with patch:
                 made, launched = self.launches(lambda: backward(
                     o, self.q, self.q, self.q, o, lse, rest[4], rest[5], None, None, None,

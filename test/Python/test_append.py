@@ -13,6 +13,7 @@ if support.HAS_TORCH:
     from fa3 import flash_attn_interface as door
     from fa3 import serving
     from fa3.calls import launch
+    from fa3.kernels.arguments import Sequences
     from fa3.serving import cache_rows
 
 
@@ -142,10 +143,11 @@ class AppendTest(OnCpu):
             cos, table = torch.empty(90, 8), torch.zeros(2, 3, dtype=torch.int32)
             at, packed = i32(0, 3, 6), (q.view(6, 2, 32), new.view(6, 2, 32))
             for one, rows, cu in ((q, new, None), (*packed, at)):
-                turned, used = cache_rows.write(
-                    one, (k, k), (rows, rows), cu, cu, i32(3, 9), None, table, (cos, cos), True,
-                    None, False, (None, None),
-                )  # fmt: skip
+                turned, used = cache_rows.write(one, k, k, Sequences(
+                    cu_q=cu, cu_new=cu, used_k=i32(3, 9), page_table=table, k_new=rows,
+                    v_new=rows, rotary_cos=cos, rotary_sin=cos, rotary_interleaved=True,
+                    causal=True,
+                ))  # fmt: skip
                 self.assertEqual((turned.shape, used.shape), (one.shape, (2,)))
 
     def test_packed_queries(self):
@@ -203,7 +205,7 @@ class LaunchTest(unittest.TestCase):
         table, cos = torch.zeros(2, 20, dtype=torch.int32), torch.rand(400, 32)
         with (
             support.fake_gpu(),
-            mock.patch.object(serving, "_sms", lambda _: 132),
+            mock.patch.object(serving.call, "_sms", lambda _: 132),
             mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()),
         ):
             launch.plans.clear()

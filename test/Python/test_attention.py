@@ -15,6 +15,7 @@ import fa3
 from fa3.build import compiler, driver
 from fa3.calls import call, launch
 from fa3.kernels import compiled as kernels, spec
+from fa3.kernels.arguments import Arguments
 
 if support.HAS_TORCH:
     import torch
@@ -387,6 +388,21 @@ class LaunchTest(unittest.TestCase):
         ):
             fa3.attention(q, k, k, k_descale=torch.ones(2, 3))
 
+    def test_autocast_again(self):
+        """A call that was made before gets what it was made for, and not float32."""
+        given, real = [], call.Call.__call__
+
+        def noted(made, q, k, v, scale):
+            given.append(q.dtype)
+            return real(made, q, k, v, scale)
+
+        q = torch.zeros(1, 2, 40, 64)
+        with mock.patch.object(call.Call, "__call__", noted):
+            with torch.autocast("cpu", torch.bfloat16):
+                for _ in range(3):
+                    self.assertEqual(fa3.attention(q, q, q).dtype, torch.bfloat16)
+        self.assertEqual(given, 2 * [torch.bfloat16])
+
     def test_empty(self):
         q = self.q[:, :, :0]
         fa3.attention(q, self.k, self.k)
@@ -417,7 +433,7 @@ class LaunchTest(unittest.TestCase):
         self.assertLess(best, 60e-6)
 
     def test_overhead_of_the_operator(self):
-        text = fa3.kernels.program.to_text(True, None, 0.0, None, False, "bhsd")
+        text = fa3.kernels.program.to_text(Arguments(True))
         given = (self.q, self.k, self.k, [], [], text, None)
         fa3.torch  # noqa: B018  registers it
         operator, best = torch.ops.fa3.inference.default, 1.0

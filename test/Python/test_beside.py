@@ -259,9 +259,9 @@ class BesideTest(OnCpu):
                     given = [x.clone().requires_grad_() for x in (q, k, v)], given
                     arrays, lengths = given
                     o = packed.attention(
-                        *arrays, cu_q, cu_k, 70, 130, *lengths, causal=True,
-                        window=None, softcap=0.0, chunk=0, scale=None,
-                        return_lse=False, interpret=True,
+                        *arrays, cu_q=cu_q, cu_k=cu_k, max_q=70, max_k=130,
+                        used_q=lengths[0], used_k=lengths[1], causal=True,
+                        interpret=True,
                     )  # fmt: skip
                     return torch.autograd.grad(o, arrays, grad)
 

@@ -16,10 +16,9 @@ from unittest import mock
 import support
 
 import fa3
-from fa3 import cli
+from fa3 import bundle, cli
 from fa3.build import cache, compiler, driver, elf
 from fa3.calls import launch
-from fa3.cli import bundle
 from fa3.kernels import compiled as kernels
 
 if support.HAS_TORCH:
@@ -93,6 +92,7 @@ class ListTest(unittest.TestCase):
         from fa3 import sdpa, serving
         from fa3.calls import gradients
         from fa3.kernels import program
+        from fa3.kernels.arguments import Arguments
 
         for one in bundle.common_kernels():
             bundle.make_kernel(**one)
@@ -106,11 +106,12 @@ class ListTest(unittest.TestCase):
         table, used = torch.zeros(2, 4).int(), torch.ones(2).int()
         one_query = torch.zeros(2, 1, 32, 128, dtype=torch.bfloat16)
         switch = mock.Mock(spec=sdpa._Switch, interpret=False)
-        text = program.to_text(True, None, 0.0, None, True, "bhsd")
+        switch._text = lambda asked: sdpa._Switch._text(switch, asked)
+        text = program.to_text(Arguments(True, return_lse=True))
         with (
             support.fake_gpu(),
             mock.patch.object(torch.cuda, "device", lambda _: contextlib.nullcontext()),
-            mock.patch.object(serving, "_sms", lambda _: 132),
+            mock.patch.object(serving.call, "_sms", lambda _: 132),
         ):
             for n, call in enumerate((
                 lambda: fa3.attention(q, k, k),
@@ -119,9 +120,9 @@ class ListTest(unittest.TestCase):
                 lambda: fa3.attention(
                     *(one.transpose(1, 2) for one in (q, k, k)), layout="bshd"
                 ),
-                lambda: sdpa._Switch._run(switch, q, k, k, None, True, None, True),
-                lambda: sdpa._Switch._run(switch, q, k, k, None, False, None, False),
-                lambda: gradients.backward(q, None, q, k, k, q, lse, (), (), text, None),
+                lambda: sdpa._Switch._run(switch, q, k, k, Arguments(True, return_lse=True)),
+                lambda: sdpa._Switch._run(switch, q, k, k, Arguments()),
+                lambda: gradients.backward(q, None, (q, k, k, q, lse), (), (), text, None),
                 lambda: door.flash_attn_func(rows[None], keys[None], keys[None]),
                 lambda: door.flash_attn_varlen_func(
                     rows, keys, keys, cu, cu, 33, 33, causal=True

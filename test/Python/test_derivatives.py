@@ -67,8 +67,7 @@ class Problem(unittest.TestCase):
         cu = torch.tensor([0, 5, 5, 12], dtype=torch.int32)
         made = [torch.randn(12, 2, 16, dtype=torch.float16) for _ in range(3)]
         return made, lambda q, k, v: packed.attention(
-            q, k, v, cu, cu, 7, 7, None, None, causal=False, window=None, softcap=0.0,
-            chunk=0, scale=None, return_lse=False, interpret=True,
+            q, k, v, cu_q=cu, cu_k=cu, max_q=7, max_k=7, interpret=True
         )  # fmt: skip
 
     @staticmethod

@@ -248,9 +248,9 @@ class FlashTest(Interpreted):
             self.reference(self.q, self.k, self.v, mask)
             for mask in ((j <= i) & (j < 8), (j <= i) & (j >= 8))
         ]
-        real = merging.merge
+        real = merging.run
         with mock.patch.object(
-            merging, "merge", lambda *given, **named: real(*given, **named, interpret=True)
+            merging, "run", lambda *given, **named: real(*given, **named | {"interpret": True})
         ):
             o, lse = door.flash_attn_combine(
                 torch.stack([part[0] for part in parts]).float(),

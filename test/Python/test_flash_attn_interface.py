@@ -348,7 +348,7 @@ class LaunchTest(unittest.TestCase):
     def setUp(self):
         props = mock.Mock(multi_processor_count=132)
         for patch in (
-            support.fake_gpu(), mock.patch.object(serving, "_sms", lambda _: 132),
+            support.fake_gpu(), mock.patch.object(serving.call, "_sms", lambda _: 132),
             mock.patch.object(torch.cuda, "get_device_properties", lambda _: props),
             mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()),
         ):  # fmt: skip

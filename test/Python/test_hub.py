@@ -79,9 +79,8 @@ for one in (fa3, theirs):
     grads = torch.autograd.grad(o.float().square().sum(), q)
     compiled = torch.compile(attend, backend="aot_eager", fullgraph=True)(q, k)
     packed = one.serving.packed.attention(
-        q[0].transpose(0, 1), *[q[0, :2].transpose(0, 1)] * 2, cu, cu, 12, 12, None, None,
-        causal=True, window=None, softcap=0.0, chunk=0, scale=None, return_lse=False,
-        interpret=True,
+        q[0].transpose(0, 1), *[q[0, :2].transpose(0, 1)] * 2, cu_q=cu, cu_k=cu,
+        max_q=12, max_k=12, causal=True, interpret=True,
     )
     made.append((o, *grads, compiled, packed, *torch.autograd.grad(packed.float().sum(), q)))
 for one, other in zip(*made):

@@ -50,6 +50,19 @@ class ImportTest(unittest.TestCase):
         )
         self.assertEqual(run(script).strip(), "torch.Size([1, 2, 9, 16]) False")
 
+    @support.needs_torch
+    @support.needs_interpreter
+    def test_who_looks_on_finds_operators(self):
+        """Where fa3.torch was not imported, too."""
+        script = (
+            "import torch, fa3\n"
+            "from torch.fx.experimental.proxy_tensor import make_fx\n"
+            "q = torch.randn(1, 2, 9, 16, dtype=torch.float16)\n"
+            "call = lambda q: fa3.attention(q, q, q, interpret=True)\n"
+            "print('fa3.torch' in sys.modules, 'fa3.inference' in make_fx(call)(q).code)"
+        )
+        self.assertEqual(run(script).strip(), "False True")
+
     @support.needs_compiler
     def test_any_order(self):
         there = [

@@ -82,12 +82,11 @@ class QuickKernelTest(unittest.TestCase):
     def test_jax_asks_again(self):
         from fa3 import jax as door
         from fa3.kernels import program
+        from fa3.kernels.arguments import Arguments
         from fa3.mods import trace
 
         traced = trace.trace_mods(None, lambda b, h, i, j: (i >= j) & (i - j < 70))
-        text = program.to_text(
-            False, None, 0.0, None, False, "bhsd", mods=program.mods_text(traced)
-        )
+        text = program.to_text(Arguments(), mods=program.mods_text(traced))
         rows = torch.zeros(4, 1, 2, 33, 256, dtype=torch.bfloat16)
         views = [fa3.support.tensors.view("x", one) for one in rows]
         frame = mock.Mock()

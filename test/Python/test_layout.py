@@ -31,39 +31,12 @@ PUBLIC = {
         "flash_attn_with_kvcache", "get_scheduler_metadata",
     },
     "flash_mla": {"flash_mla_with_kvcache"},
-    "sdpa": {"cudnn_backward", "efficient_backward", "flash_backward"},
+    "sdpa.operators": {"cudnn_backward", "efficient_backward", "flash_backward"},
     "sdpa.packed": {"backward", "forward"},
     # and those that transformers and vLLM call.
     "engines.vllm": {"__init__"},
     "hf": {"attention_forward"},
     "hf.flash": {"flash_attn_varlen_func", "flash_attn_with_kvcache"},
-}  # fmt: skip
-
-#: Others that have more today: this list only shrinks.
-WIDE = {
-    "api": {"attention_spec"},
-    "autograd.flops": {"backward", "packed_backward", "serve"},
-    "autograd.watched": {"attention"},
-    "calls.gradients": {"backward"},
-    "calls.request": {"__init__", "run_traced"},
-    "engines.calls": {"attend"},
-    "flash_attn_interface": {"_attention", "_written"},
-    "hf": {"_packed"},
-    "kernels.program": {"to_text"},
-    "sdpa": {"_run", "_run_backward"},
-    "serving": {"known"},
-    "serving.cache_rows": {"write"},
-    "serving.operators": {"_packed", "_packed_backward", "_serve", "attention", "packed_gradients"},
-    "serving.packed": {"attention", "forward"},
-    "torch": {"_backward", "_backward_fake", "_no_backward", "prepare"},
-}  # fmt: skip
-
-#: Modules that lead back to themselves by imports in functions today: this only shrinks.
-LEAD_BACK = {
-    "api", "autograd.derivatives", "autograd.epilogues", "autograd.nodes",
-    "autograd.watched", "calls.max_logit", "calls.merging", "calls.previous", "dynamo",
-    "dynamo.inside", "hf", "hf.flash", "sdpa", "sdpa.packed", "sdpa.ring", "serving",
-    "serving.operators", "serving.packed", "torch",
 }  # fmt: skip
 
 
@@ -76,17 +49,14 @@ def modules():
     return found
 
 
-def imports(name, path, known, inside=False):
-    """The modules of the package that one imports when it is imported; `inside`: those
-    that its functions import, too."""
+def imports(name, path, known):
+    """The modules of the package that one imports, its functions included."""
     package = name.split(".") if name else []
     if path.name != "__init__.py":
         package = package[:-1]
     made = set()
 
     def look(node):
-        if isinstance(node, (ast.FunctionDef, ast.Lambda)) and not inside:
-            return
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             return
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -128,21 +98,6 @@ def circle(edges):
     return []
 
 
-def in_circles(edges):
-    """The modules from which imports lead back to them."""
-
-    def reach(start):
-        seen, left = set(), [*edges[start]]
-        while left:
-            name = left.pop()
-            if name not in seen:
-                seen.add(name)
-                left += edges[name]
-        return seen
-
-    return {name for name in edges if name in reach(name)}
-
-
 def wide_functions(text):
     """Names of functions that have more than MOST_PARAMETERS, self and *rest not counted."""
     found = set()
@@ -176,22 +131,13 @@ class LayoutTest(unittest.TestCase):
 
     def test_functions_have_few_parameters(self):
         wide = {name: wide_functions(path.read_text()) for name, path in modules().items()}
-        expected = {
-            name: PUBLIC.get(name, set()) | WIDE.get(name, set()) for name in {*PUBLIC, *WIDE}
-        }
-        self.assertEqual({name: one for name, one in wide.items() if one}, expected)
+        self.assertEqual({name: one for name, one in wide.items() if one}, PUBLIC)
 
     def test_a_wide_function_is_found(self):
         names = ", ".join(f"a{n}" for n in range(11))
         self.assertEqual(wide_functions(f"def f({names}): pass"), {"f"})
         self.assertEqual(wide_functions(f"class A:\n  def f(self, *, {names}): pass"), {"f"})
         self.assertEqual(wide_functions(f"def f(self, {names[4:]}, *rest): pass"), set())
-
-    def test_no_import_in_a_function_leads_back(self):
-        known = modules()
-        edges = {name: imports(name, path, known, True) for name, path in known.items()}
-        self.assertEqual(in_circles(edges), LEAD_BACK)
-        self.assertEqual(in_circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}), {"b", "c"})
 
     def test_no_import_leads_back(self):
         known = modules()

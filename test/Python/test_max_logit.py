@@ -144,11 +144,10 @@ class DenseTest(unittest.TestCase):
 
     def test_operators_are_sound(self):
         from fa3.kernels import program
+        from fa3.kernels.arguments import Arguments
         from fa3.autograd.namespace import ops
 
-        text = program.to_text(
-            False, None, 0.0, None, True, "bhsd", interpret=True, max_logits=True
-        )
+        text = program.to_text(Arguments(return_lse=True, interpret=True, max_logits=True))
         torch.library.opcheck(
             ops.inference_max.default, (self.q, self.k, self.v, [], [], text, None)
         )

@@ -23,7 +23,7 @@ if support.HAS_TORCH:
     import torch
 
     from fa3 import flash_attn_interface, serving
-    from fa3.calls import gradients, launch
+    from fa3.calls import choices, gradients, launch
     from fa3.calls.call import Call
     from fa3.serving import packed
     from fa3.support.runtime import runtime
@@ -128,7 +128,7 @@ class LaunchTest(unittest.TestCase):
             yield
 
         for one in (
-            mock.patch.object(serving, "_sms", lambda _: 132),
+            mock.patch.object(serving.call, "_sms", lambda _: 132),
             mock.patch.object(torch.cuda, "device", device), support.fake_gpu(),
         ):  # fmt: skip
             stack.enter_context(one)
@@ -372,7 +372,7 @@ class LaunchTest(unittest.TestCase):
     @needs_native
     def test_backward_of_packed_sequences(self):
         rows = [torch.randn(128, 4, 64).to(torch.bfloat16).requires_grad_() for _ in range(3)]
-        do, real, python = torch.randn(128, 4, 64).to(torch.bfloat16), packed._run, []
+        do, real, python = torch.randn(128, 4, 64).to(torch.bfloat16), packed.run_kernel, []
         starts = torch.tensor([0, 64, 128], dtype=torch.int32)
 
         def backward(most=64, do=do, **named):
@@ -380,7 +380,7 @@ class LaunchTest(unittest.TestCase):
                 *rows, starts, starts, most, most, causal=True, **named
             )
             python.clear()
-            with mock.patch.object(packed, "_run", noted):
+            with mock.patch.object(packed, "run_kernel", noted):
                 made = self.launches(lambda: torch.autograd.grad(o, rows, do))
             return made, not python
 
@@ -405,8 +405,6 @@ class LaunchTest(unittest.TestCase):
         """Who looks on, or wants the same bits, has Python's."""
         from torch.utils.flop_counter import FlopCounterMode
 
-        import fa3.torch as door
-
         given, do = self.grads(), self.q
         for _ in range(2):
             first, _ = self.backward(given, do)
@@ -418,7 +416,7 @@ class LaunchTest(unittest.TestCase):
             torch.use_deterministic_algorithms(False)
         self.assertFalse(in_c)
         self.assertNotEqual(made, first)
-        with mock.patch.object(door, "_kind", "deterministic"):
+        with mock.patch.object(choices, "backward", "deterministic"):
             made, in_c = self.backward(given, do)
         self.assertFalse(in_c)
         with mock.patch.dict(os.environ, XLA_FLAGS="--xla_gpu_deterministic_ops=true"):

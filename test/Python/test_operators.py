@@ -26,9 +26,9 @@ def compiled(function):
 class CompiledTest(OnCpu):
     def setUp(self):
         super().setUp()
-        real = merging.merge
+        real = merging.run
         patch = mock.patch.object(
-            merging, "merge", lambda *args, **named: real(*args, **{**named, "interpret": True})
+            merging, "run", lambda *args, **named: real(*args, **{**named, "interpret": True})
         )
         patch.start()
         self.addCleanup(patch.stop)

@@ -345,7 +345,7 @@ class SwitchTest(switch_case.SwitchCase):
 
     def test_what_fa3_refuses_is_torch_s(self):
         error = fa3.UnsupportedError("no such kernel\nat all")
-        with mock.patch.object(sdpa, "run_program", side_effect=error):
+        with mock.patch.object(sdpa.operators, "run_program", side_effect=error):
             for name in NAMES:
                 o = self.run_backend(name, self.q, self.k, self.v)
                 self.assertTrue(bool((o == 7).all()))

@@ -16,6 +16,7 @@ if support.HAS_TORCH:
     from fa3 import flash_attn_interface as door
     from fa3 import serving
     from fa3.calls import launch
+    from fa3.kernels.arguments import Sequences
     from fa3.serving import packed
 
 
@@ -57,7 +58,7 @@ class ServingTest(OnCpu):
     def test_heads_of_a_group_are_rows(self):
         """The compiler knows the group, not the heads: kernels serve all models of it."""
         made = []
-        real = serving.ServingSpec
+        real = serving.eager.ServingSpec
 
         def spec(*args, **named):
             made.append(real(*args, **named))
@@ -73,7 +74,7 @@ class ServingTest(OnCpu):
             return int(found[1]) if found else None, made[-1].options
 
         packs = {"pack_gqa": True}
-        with mock.patch.object(serving, "ServingSpec", spec):
+        with mock.patch.object(serving.eager, "ServingSpec", spec):
             self.assertEqual(asked(causal=True), (4, {}))
             self.assertEqual(asked(window=(20, 3)), (4, {}))
             self.assertEqual(asked(), (None, {}))
@@ -164,7 +165,7 @@ class ServingTest(OnCpu):
 
     def test_number_of_splits(self):
         def choose(q, k, **named):
-            call = serving._Call(q, k, k, named, None, (None,) * 3, None)
+            call = serving.call.Call(q, k, k, Sequences(**named))
             return call.choose_splits(None, True)
 
         def empty(*shape):
@@ -301,7 +302,7 @@ class LaunchTest(unittest.TestCase):
 
         with (
             support.fake_gpu(),
-            mock.patch.object(serving, "_sms", lambda _: 132),
+            mock.patch.object(serving.call, "_sms", lambda _: 132),
             mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()),
         ):
             for run, given in ((packed_rows, x), (on_a_cache, x[:2].reshape(2, 1, 4, 64))):

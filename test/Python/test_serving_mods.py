@@ -264,14 +264,14 @@ class ServingModsTest(unittest.TestCase):
     def test_one_kernel(self):
         """Serves other numbers and other tables."""
         made = []
-        real = serving.ServingSpec
+        real = serving.eager.ServingSpec
 
         def spec(*args, **named):
             made.append(real(*args, **named))
             return made[-1]
 
         given = Requests((5, 5, 5))
-        with mock.patch.object(serving, "ServingSpec", spec):
+        with mock.patch.object(serving.eager, "ServingSpec", spec):
             for limit, rows in itertools.product((5, 9), (3, 4)):
                 table = torch.ones(rows, dtype=torch.int32)
                 given.run(16, mask_mod=lambda b, h, q, kv, n=limit, t=table: kv < n * t[b])
@@ -327,7 +327,7 @@ class ServingModsTest(unittest.TestCase):
         mod = masks.ranges(ends, ends + 5, given.first)
         with (
             support.fake_gpu(),
-            mock.patch.object(serving, "_sms", lambda _: 132),
+            mock.patch.object(serving.call, "_sms", lambda _: 132),
             mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()),
         ):
             before = fake.fakeCudaNumLaunches()

@@ -18,6 +18,7 @@ if support.HAS_TORCH:
     from fa3 import flash_attn_interface
     from fa3.calls import gradients, launch
     from fa3.kernels import compiled as kernels, program
+    from fa3.kernels.arguments import Arguments
 
 
 def definition(q, k, v, *, causal=False, window=None, softcap=0.0, scale=None,
@@ -62,9 +63,10 @@ class Problem(unittest.TestCase):
 @support.needs_interpreter
 class OperatorTest(Problem):
     def text(self, **named):
-        given = {"causal": True, "window": None, "softcap": 0, "out_dtype": None,
-                 "lse": True, "layout": "bhsd", "interpret": True}  # fmt: skip
-        return program.to_text(**{**given, **named})
+        names = set(Arguments._fields) & named.keys() - {"backward"}
+        asked = {name: named.pop(name) for name in names}
+        asked = {"causal": True, "return_lse": True, "interpret": True, **asked}
+        return program.to_text(Arguments(**asked), **named)
 
     def test_program(self):
         text = self.text(window=(3, None), softcap=30, out_dtype=torch.bfloat16,
@@ -337,17 +339,17 @@ class GradientTest(Problem):
                 fa3.attention(q, self.k, self.v)
 
     def test_bad_gradients_are_named(self):
-        text = program.to_text(True, None, 0, None, True, "bhsd", interpret=True)
+        text = program.to_text(Arguments(True, return_lse=True, interpret=True))
         o, lse = torch.ops.fa3.forward(self.q, self.k, self.v, [], [], text, None)
         for given, expected in (
             ({"do": o[:, :, :5]}, "'do': shape .2, 4, 5, 32., expected .2, 4, 17, 32."),
             ({"lse": lse.half()}, "'lse': element type f16, expected f32"),
             ({"dlse": lse[:1]}, "'dlse': shape .1, 4, 17., expected .2, 4, 17."),
         ):
-            named = {"do": o, "dlse": None, "q": self.q, "k": self.k, "v": self.v,
-                     "o": o, "lse": lse, **given}  # fmt: skip
+            named = {"do": o, "dlse": None, "lse": lse, **given}
+            saved = (self.q, self.k, self.v, o, named["lse"])
             with self.assertRaisesRegex(fa3.ArgumentError, expected):
-                gradients.backward(**named, extras=[], numbers=[], text=text, scale=None)
+                gradients.backward(named["do"], named["dlse"], saved, [], [], text, None)
 
     @support.needs_driver
     def test_launches(self):

@@ -12,8 +12,9 @@ import torch
 from ..kernels.program import Program
 from ..support import watch
 from . import flops
-from .namespace import ops
+from .operators import ops
 from .nodes import Asked
+from .rules import gradients_of
 
 _WHAT = "fa3.attention"
 _USES_BATCH = re.compile(r"%b\b")
@@ -43,13 +44,11 @@ class Attention(torch.autograd.Function):
         asked = ctx.asked
         if do is None and dlse is None:
             return (None,) * (4 + len(extras))
-        from .. import torch as door
-
         def run(do: Any, dlse: Any) -> tuple[Any, ...]:
             flops.count()
             return Gradients.apply(do, dlse, q, k, v, o, lse, asked, *extras)
 
-        made, of_extras = door.gradients_of(
+        made, of_extras = gradients_of(
             asked.program, do, dlse, (q, k, v, o, lse), extras, asked.scale, run,
             ctx.needs_input_grad[4:],
         )  # fmt: skip

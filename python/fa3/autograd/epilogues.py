@@ -10,22 +10,16 @@ from typing import Any, Sequence
 
 import torch
 
-from .. import torch as door
 from ..calls import gradients
 from ..calls.launch import plans
 from ..calls.request import program_request
 from ..errors import ArgumentError, UnsupportedError
 from ..kernels import blocks
+from ..kernels.arguments import Arguments
 from ..kernels.program import parse
 from ..mods.trace import trace_mods
 from ..support import native, tensors, watch
-
-#: What prepare() takes in its order.
-_GIVEN = (
-    "q_descale", "k_descale", "v_descale", "bias", "alibi_slopes", "sinks", "previous_o",
-    "previous_lse", "rng_state",
-)  # fmt: skip
-
+from .prepare import prepare, state_of
 
 @dataclasses.dataclass(frozen=True)
 class _Asked:
@@ -59,7 +53,7 @@ class Edited(torch.autograd.Function):
         asked, program = ctx.asked, parse(ctx.asked.text)
         with torch.no_grad():
             *made, given = gradients.backward(
-                do, dlse, q, k, v, plain, lse, extras, asked.numbers, asked.text, asked.scale
+                do, dlse, (q, k, v, plain, lse), extras, asked.numbers, asked.text, asked.scale
             )
         names = gradients.extra_names(program, extras)
         for name, one in zip(program.grads, given):
@@ -67,65 +61,49 @@ class Edited(torch.autograd.Function):
         return *made, None, *of_extras
 
 
-def attention(q: Any, k: Any, v: Any, epilogue: Any, **named: Any) -> Any:
-    """fa3.attention with an epilogue; `named` are its other arguments."""
-    for name in "qkv":
-        one = {"q": q, "k": k, "v": v}[name]
+def attention(q: Any, k: Any, v: Any, asked: Arguments) -> Any:
+    """fa3.attention with an epilogue."""
+    for name, one in zip("qkv", (q, k, v)):
         if tensors.is_wrapped(one) or watch.is_fake(one):
             raise UnsupportedError(f"an epilogue under a transform of torch, of '{name}'")
-    if named["dropout_p"]:
-        named["rng_state"] = door.state_of(
-            named["dropout_p"], q, named["rng_state"], named["generator"]
-        )
-    elif named["generator"] is not None:
+    if asked.dropout_p:
+        state = state_of(asked.dropout_p, q, asked.rng_state, asked.generator)
+        asked = asked.replace(rng_state=state)
+    elif asked.generator is not None:
         raise ArgumentError("generator", "is given without dropout_p")
     q, k, v = tensors.autocast(q, k, v)
-    mask_mod, lists = named["mask_mod"], None
-    if named["block_mask"] is not None:
-        lists, mask_mod = _lists(q, k, v, epilogue, named)
-    traced = trace_mods(named["score_mod"], mask_mod, epilogue)
-    extras, numbers, text, needs_grad = door.prepare(
-        q, k, v, named["causal"], named["window"], named["softcap"], named["scale"],
-        traced, None, [named.get(name) for name in _GIVEN], named["out_dtype"],
-        named["return_lse"], named["layout"], named["interpret"], None, lists,
-        dropout_p=named["dropout_p"],
-    )  # fmt: skip
+    asked = blocks.read_asked(q, k, asked)
+    mask_mod, lists = asked.mask_mod, asked.lists
+    if lists is not None and (not lists.fits or _has_gradients(q, k, v, asked)):
+        lists, mask_mod = None, blocks.as_mask(lists, mask_mod)
+    traced = trace_mods(asked.score_mod, mask_mod, asked.epilogue)
+    extras, numbers, text, needs_grad = prepare(
+        q, k, v, asked.replace(score_mod=traced, mask_mod=None, lists=lists)
+    )
     extras = tensors.beside(q, extras)
-    asked = _Asked(text, named["scale"], tuple(numbers))
+    call = _Asked(text, asked.scale, tuple(numbers))
     if needs_grad:
-        _check_gradients(q, named)
-        o, lse = Edited.apply(q, k, v, asked, *extras)
-        return (o, lse) if named["return_lse"] else o
-    return _run(q, k, v, extras, asked, out=named["out"], lse=named["lse"])
+        _check_gradients(q, asked)
+        o, lse = Edited.apply(q, k, v, call, *extras)
+        return (o, lse) if asked.return_lse else o
+    return _run(q, k, v, extras, call, out=asked.out, lse=asked.lse)
 
 
-def _lists(q: Any, k: Any, v: Any, epilogue: Any, named: dict[str, Any]) -> Any:
-    """Lists of blocks, where kernels have them, and the mask beside them."""
-    from ..api import extents
-
-    if named["mask_mod"] is not None:
-        raise ArgumentError("mask_mod", "is given beside block_mask, which has one")
-    lists, mask = blocks.read(
-        named["block_mask"], *extents(q, k, named["layout"]),
-        named["causal"] or named["window"] is not None,
-    )  # fmt: skip
-    tables = trace_mods(named["score_mod"], mask, epilogue).tensors
-    given = (q, k, v, named["bias"], named["alibi_slopes"], *tables)
-    if torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in given):
-        return None, blocks.as_mask(lists, mask)
-    if not lists.fits:
-        return None, blocks.as_mask(lists, mask)
-    return lists, mask
+def _has_gradients(q: Any, k: Any, v: Any, asked: Arguments) -> bool:
+    tables = trace_mods(asked.score_mod, asked.mask_mod, asked.epilogue).tensors
+    given = (q, k, v, asked.bias, asked.alibi_slopes, *tables)
+    return torch.is_grad_enabled() and any(
+        one is not None and one.requires_grad for one in given
+    )
 
 
-def _check_gradients(q: Any, named: dict[str, Any]) -> None:
+def _check_gradients(q: Any, asked: Arguments) -> None:
     why = ""
-    sinks, dtype = named["sinks"], named["out_dtype"]
-    if sinks is not None and sinks.requires_grad:
+    if asked.sinks is not None and asked.sinks.requires_grad:
         why = "those of sinks"
-    elif dtype is not None and dtype != q.dtype:
-        why = f"out_dtype {dtype}, expected {q.dtype}"
-    elif not (named["out"] is named["lse"] is None):
+    elif asked.out_dtype is not None and asked.out_dtype != q.dtype:
+        why = f"out_dtype {asked.out_dtype}, expected {q.dtype}"
+    elif asked.has_outputs:
         why = "out or lse are given; use torch.no_grad()"
     if why:
         raise UnsupportedError(f"gradients of fa3.attention beside an epilogue: {why}")

@@ -5,8 +5,7 @@ scaled_dot_product_attention, two for each element of a product, masks or not.""
 from __future__ import annotations
 
 import sys
-from typing import Any
-
+from typing import Any, Callable
 
 from ..kernels.checks import DIMS
 from ..kernels.program import parse
@@ -20,6 +19,12 @@ def _sizes(q: Any, v: Any, k: Any, program: str) -> tuple[int, int, int]:
     return q[b] * q[h] * q[s] * k[s], q[3], v[3]
 
 
+def _named(name: str, given: tuple[Any, ...]) -> dict[str, Any]:
+    """Arguments of an operator by name."""
+    schema = getattr(ops, name).default._schema
+    return dict(zip([one.name for one in schema.arguments], given))
+
+
 def forward(
     q: Any, k: Any, v: Any, extras: Any, numbers: Any, program: str, scale: Any,
     *_: Any, **named: Any,
@@ -28,12 +33,10 @@ def forward(
     return 2 * scores * (d + dv)
 
 
-def backward(
-    do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, extras: Any,
-    numbers: Any, program: str, scale: Any, *_: Any, **named: Any,
-) -> int:  # fmt: skip
+def backward(*given: Any, **named: Any) -> int:
     """Scores and their gradients, dq and dk; weights' gradients and dv."""
-    scores, d, dv = _sizes(q, v, k, program)
+    asked = _named("backward", given)
+    scores, d, dv = _sizes(asked["q"], asked["v"], asked["k"], asked["program"])
     return 2 * scores * (3 * d + 2 * dv)
 
 
@@ -42,19 +45,17 @@ def backward(
 # -----------------------------------------------------------------------------
 
 
-def _pairs(
-    q: Any, k: Any, cu_q: Any, cu_k: Any, used_q: Any, used_k: Any, page_table: Any,
-    max_q: Any, max_k: Any, new: int = 0,
-) -> int:  # fmt: skip
+def _pairs(asked: dict[str, Any]) -> int:
     """Pairs of a query and a key, over all sequences; of fake tensors, whose lengths
     nobody knows, as many as there may be."""
-    queries = _lengths(cu_q, used_q, max_q, q.shape[0], q.shape[1])
+    q, k, page_table, new = (asked.get(name) for name in ("q", "k", "page_table", "k_new"))
+    queries = _lengths(asked["cu_q"], asked["used_q"], asked["max_q"], q.shape[0], q.shape[1])
     rows = k.shape[1]
     if page_table is not None:
         rows *= page_table.shape[1]
-    keys = _lengths(cu_k, used_k, max_k, len(queries), rows)
-    if new:
-        keys = [one + new for one in keys] if used_k is not None else keys
+    keys = _lengths(asked["cu_k"], asked["used_k"], asked["max_k"], len(queries), rows)
+    if new is not None and asked["used_k"] is not None:
+        keys = [one + new.shape[1] for one in keys]
     return sum(a * b for a, b in zip(queries, keys))
 
 
@@ -76,39 +77,24 @@ def _numbers(one: Any) -> list[int] | None:
     return None if watch.is_fake(one) else one.tolist()
 
 
-def serve(
-    q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, used_q: Any, used_k: Any,
-    batch_index: Any, leftpad: Any, page_table: Any, sinks: Any, q_descale: Any,
-    k_descale: Any, v_descale: Any, max_q: Any, max_k: Any, *rest: Any, **named: Any,
-) -> int:  # fmt: skip
-    # What is appended lies behind eleven further arguments.
-    new = rest[10].shape[1] if len(rest) > 10 and rest[10] is not None else 0
-    pairs = _pairs(q, k, cu_q, cu_k, used_q, used_k, page_table, max_q, max_k, new)
-    return 2 * q.shape[-2] * pairs * (q.shape[-1] + v.shape[-1])
+def _of_sequences(name: str, of_d: int = 1, of_dv: int = 1) -> Callable[..., int]:
+    """The formula of an operator, which has so many products of each head dim."""
 
+    def formula(*given: Any, **named: Any) -> int:
+        asked = _named(name, given)
+        q, v = asked["q"], asked["v"]
+        return 2 * q.shape[-2] * _pairs(asked) * (of_d * q.shape[-1] + of_dv * v.shape[-1])
 
-def packed(
-    q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, used_q: Any, used_k: Any, max_q: Any,
-    max_k: Any, *_: Any, **named: Any,
-) -> int:  # fmt: skip
-    pairs = _pairs(q, k, cu_q, cu_k, used_q, used_k, None, max_q, max_k)
-    return 2 * q.shape[-2] * pairs * (q.shape[-1] + v.shape[-1])
-
-
-def packed_backward(
-    do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cu_q: Any, cu_k: Any,
-    used_q: Any, used_k: Any, max_q: Any, max_k: Any, *_: Any, **named: Any,
-) -> int:  # fmt: skip
-    pairs = _pairs(q, k, cu_q, cu_k, used_q, used_k, None, max_q, max_k)
-    return 2 * q.shape[-2] * pairs * (3 * q.shape[-1] + 2 * v.shape[-1])
+    return formula
 
 
 #: Formulas of operators; those of sequences look at tensors.
 _FORMULAS = {
     "forward": forward, "inference": forward, "forward_max": forward,
     "inference_max": forward, "backward": backward, "backward_without_autograd": backward,
-    "serve": serve, "append": serve,
-    "packed": packed, "packed_backward": packed_backward,
+    "serve": _of_sequences("serve"), "append": _of_sequences("append"),
+    "packed": _of_sequences("packed"),
+    "packed_backward": _of_sequences("packed_backward", 3, 2),
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..calls import gradients
+from ..calls import choices, gradients
 from ..calls.call import Call
 from ..calls.launch import keep, plans
 from ..calls.request import run_again, run_program
@@ -20,6 +20,7 @@ from ..support import native, watch
 from ..support.tensors import is_wrapped
 from . import flops
 from .namespace import ops
+from .rules import gradients_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,28 +66,28 @@ class Dense(torch.autograd.Function):
         if do is None and dlse is None:
             return None, None, None, *none
         asked = ctx.asked
-        given = (q, k, v, o, lse, extras, asked.numbers, asked.text, asked.scale)
+        saved = (q, k, v, o, lse)
+        rest = (extras, asked.numbers, asked.text, asked.scale)
         looks_on = torch.is_grad_enabled() or watch.is_special(do) or watch.is_special(dlse)
         if looks_on or watch.is_watched():
             watch.check_gradients("fa3.attention", do, dlse, q, k, v, *extras)
             flops.count()
-            function = ops.backward
-        else:
-            function = gradients.backward
+            looks_on = True
 
         def run(do: Any, dlse: Any) -> tuple[Any, ...]:
-            *made, of_extras = function(do, dlse, *given)
+            if looks_on:
+                *made, of_extras = ops.backward(do, dlse, *saved, *rest)
+            else:
+                *made, of_extras = gradients.backward(do, dlse, saved, *rest)
             return (*made, *of_extras)
 
         if not extras and do is not None and asked.program.backward != "torch":
             made = run(do, dlse)
-            if asked.known is not None and function is gradients.backward:
+            if asked.known is not None and not looks_on:
                 gradients.remember(asked.known, do, dlse, q, k, v, o, lse, asked.text)
             return *made, *none
-        from .. import torch as door
-
-        made, of_extras = door.gradients_of(
-            asked.program, do, dlse, (q, k, v, o, lse), extras, asked.scale, run,
+        made, of_extras = gradients_of(
+            asked.program, do, dlse, saved, extras, asked.scale, run,
             ctx.needs_input_grad[4:],
         )  # fmt: skip
         return *made, None, *of_extras
@@ -145,7 +146,7 @@ def made_again(text: str, call: Call) -> Asked:
     return Asked(text, None, (), call, {}, (call.default_scale,))
 
 
-def run_in_c(function: type[torch.autograd.Function], door: Any, width: int = 4) -> None:
+def run_in_c(function: type[torch.autograd.Function], width: int = 4) -> None:
     """Has fa3_native run the backward of a function of `width` arguments, where nobody
     looks on and it was made before; else its own runs. What the class has as `count` is
     called then. Its `asked` has `known` and `behind` (Asked)."""
@@ -154,7 +155,7 @@ def run_in_c(function: type[torch.autograd.Function], door: Any, width: int = 4)
     if module is None or made is None:
         return
     module.watch(*watch.asked_in_c())
-    module.watch_backward(*watch.asked_in_backward(door))
+    module.watch_backward(*watch.asked_in_backward(choices))
     count = getattr(function, "count", None)
     function._backward_cls = type(  # type: ignore[attr-defined]
         made.__name__, (module.Node, made),

@@ -19,12 +19,12 @@ from ..kernels.program import Program, parse
 from ..kernels.spec import BackwardSpec
 from ..support import forks, native, tensors
 from ..support.tensors import CPU
+from . import choices
 from .call import device_guard
 from .launch import Launcher, Maker, keep, maker, plans
 from .request import Request, program_request
 
 logger = logging.getLogger("fa3")
-_DOOR = f"{__package__.rpartition('.')[0]}.torch"
 
 #: Those that are being compiled before a backward has asked for them.
 _ahead: dict[tuple[BackwardSpec, bool], threading.Thread] = {}
@@ -32,16 +32,17 @@ forks.in_child(_ahead.clear)
 
 
 def backward(
-    do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any,
-    extras: Sequence[Any], numbers: Sequence[float], text: str, scale: float | None,
+    do: Any, dlse: Any, saved: Sequence[Any], extras: Sequence[Any],
+    numbers: Sequence[float], text: str, scale: float | None,
     into: Sequence[Any] | None = None,
 ) -> tuple[Any, Any, Any, list[Any]]:  # fmt: skip
     """dq, dk, dv, and the gradients of the extras that the program names, each with
     the type and the shape of what it is the gradient of, dq, dk and dv with its
     order in memory. do and dlse are the gradients of o and lse (dlse may be None);
-    extras, numbers, text and scale are those of the forward. The same bits in every
-    run if is_deterministic() or the program's backward is "deterministic". `into`: memory
-    for dq, dk and dv."""
+    `saved` are q, k, v, o and lse; extras, numbers, text and scale are those of the
+    forward. The same bits in every run if is_deterministic() or the program's backward is
+    "deterministic". `into`: memory for dq, dk and dv."""
+    q, k, v, o, lse = saved
     program = parse(text)
     same = program.backward == "deterministic" or is_deterministic()
     rest = (*extras, *(into or ()))
@@ -135,10 +136,10 @@ def is_deterministic() -> bool:
     """Whether somebody has asked for the same bits in every run:
     torch.use_deterministic_algorithms(True), fa3.torch.set_backward("deterministic"),
     or xla_gpu_deterministic_ops or xla_gpu_exclude_nondeterministic_ops in XLA_FLAGS."""
-    torch, door = sys.modules.get("torch"), sys.modules.get(_DOOR)
+    torch = sys.modules.get("torch")
     if torch is not None and torch.are_deterministic_algorithms_enabled():
         return True
-    if door is not None and door._kind == "deterministic":
+    if choices.backward == "deterministic":
         return True
     given = os.environ.get("XLA_FLAGS", "")
     if not given:

@@ -8,10 +8,10 @@ which no order matters."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from ..errors import ArgumentError, UnsupportedError
+from ..kernels.arguments import Arguments
 from .request import Request
 
 PER_HEAD, PER_ROW = "head", "row"
@@ -45,41 +45,12 @@ def choose(made: Any, kind: str, return_lse: bool, heads: int) -> Any:
     return (o, lse, largest) if return_lse else (o, largest)
 
 
-def attention(q: Any, k: Any, v: Any, kind: Any, return_lse: bool, named: dict[str, Any]) -> Any:
-    """(o, max_logit) or (o, lse, max_logit); `named` are further arguments of
-    fa3.attention."""
-    kind = check(kind)
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(q, torch.Tensor):
-        made = _without_torch(q, k, v, kind, named)
-    else:
-        from ..autograd import watched
-
-        made = watched.attention(q, k, v, max_logits=True, **named)
-    return choose(made, kind, return_lse, 1)
-
-
-def traced(q: Any, k: Any, v: Any, kind: Any, return_lse: bool, named: dict[str, Any]) -> Any:
-    """The same where Dynamo traces; None where the graph has to break."""
-    outside = ("score_mod", "mask_mod", "block_mask", "out", "lse", "generator")
-    if any([named[name] is not None for name in outside]):
-        return None
-    from .. import torch as door
-
-    given = {name: one for name, one in named.items() if name not in (*outside, "lists")}
-    made = door.attention(q, k, v, max_logits=True, **given)
-    return choose(made, check(kind), return_lse, 1)
-
-
-def _without_torch(q: Any, k: Any, v: Any, kind: str, named: dict[str, Any]) -> Any:
+def without_torch(q: Any, k: Any, v: Any, kind: str, asked: Arguments) -> Any:
+    """o, lse and the largest scores of queries."""
     if kind == PER_HEAD:
         raise UnsupportedError("return_max_logit=True without torch; 'row' gives all maxima")
-    if named["generator"] is not None:
+    if asked.generator is not None:
         raise ArgumentError("generator", "is torch's, and q is no tensor of torch")
-    rest = {
-        name: one for name, one in named.items()
-        if name not in ("generator", "block_mask", "alibi_slopes")
-    }  # fmt: skip
-    if named["block_mask"] is not None:
+    if asked.block_mask is not None:
         raise UnsupportedError("return_max_logit with block_mask, without torch")
-    return Request(q, k, v, alibi=named["alibi_slopes"], max_logits=True, **rest).run()
+    return Request(q, k, v, asked).run()

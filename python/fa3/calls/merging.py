@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fa3.merge: attention to parts of the keys becomes attention to all of them."""
+"""The kernel of fa3.merge, and its launches."""
 
 from __future__ import annotations
 
@@ -55,52 +55,11 @@ class MergeSpec:
         return function_text("attention_merge", self.inputs, self.outputs, types, lines)
 
 
-
-def merge(
-    outs: Any, lses: Any, *, sinks: Any = None, layout: str = "bhsd",
-    out_dtype: Any = None, out: Any = None, lse: Any = None, interpret: bool | str = False,
+def run(
+    outs: Any, lses: Any, *, sinks: Any, layout: str, out_dtype: Any, out: Any = None,
+    lse: Any = None, interpret: bool | str = False,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Attention of the same queries to disjoint sets of keys, as attention to all of
-    them: (o, lse) in one kernel.
-
-    outs is (parts, batch, heads, queries, d) or, without batch, (parts, heads, queries,
-    d), of float16, bfloat16 or float32, d a multiple of 8; with layout="bshd" heads and
-    queries change places. lses is (parts, batch, heads, queries), without batch (parts,
-    heads, queries), in float32, natural logarithms as fa3.attention gives them; -inf
-    says that a part has no keys, whatever is in outs. Both may be lists of torch tensors
-    without the first dimension, which are stacked.
-
-    sinks: (heads,), float32, a score more of every row, which no part has counted.
-    out_dtype: the type of o, that of outs by default. out, lse: tensors to write into.
-    interpret: run in host memory, slowly, for tests, as in fa3.attention.
-
-    It has no gradients. Prefixes that sequences share, devices that hold parts of the
-    keys (rings), kernels that split keys: whoever computes a part."""
-    torch = tensors.torch_module()
-    if torch is not None:
-        from ..support import watch
-
-        compiling = torch.compiler.is_compiling()
-        if not compiling and watch.is_watched():
-            watch.check_underived("merge", *_each(outs), *_each(lses), sinks, out, lse)
-        given = not (out is lse is None)
-        if compiling and (given or watch.is_derived()):
-            # Dynamo does not trace what compiles kernels: the graph breaks here.
-            return _run_eagerly()(
-                outs, lses, sinks=sinks, layout=layout, out_dtype=out_dtype, out=out,
-                lse=lse, interpret=interpret,
-            )  # fmt: skip
-        if compiling or (watch.is_recorded() and all(map(tensors.is_torch, _each(outs)))):
-            from ..serving import operators
-
-            made = operators.merge(outs, lses, sinks, layout, out_dtype, interpret)
-            if not given:
-                return made
-            for name, one, target in zip(("out", "lse"), made, (out, lse)):
-                if target is not None:
-                    watch.check_output(name, one, target)
-                    target.copy_(one)
-            return tuple(one if target is None else target for one, target in zip(made, (out, lse)))  # type: ignore[return-value]
+    """What fa3.merge gives."""
     outs, lses = _one("outs", outs), _one("lses", lses)
     if sinks is not None:
         _check_gradient("sinks", sinks)
@@ -121,15 +80,6 @@ def merge(
     with device_guard(outs, call.device):
         call.launch(outs)
     return call.o, call.lse
-
-
-@functools.cache
-def _run_eagerly() -> Any:
-    return sys.modules["torch"].compiler.disable(merge)
-
-
-def _each(given: Any) -> Any:
-    return given if isinstance(given, (list, tuple)) else (given,)
 
 
 def _check_gradient(name: str, given: Any) -> None:

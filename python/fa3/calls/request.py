@@ -9,19 +9,9 @@ from typing import Any, Callable, Sequence
 
 from ..build.compiler import CompileOptions, run_on_host
 from ..errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from ..kernels import checks
+from ..kernels.arguments import Arguments
 from ..kernels.blocks import NAMES, Lists
-from ..kernels.checks import (
-    DIMS,
-    check_dropout,
-    check_head_dims,
-    check_layout,
-    check_scalars,
-    check_scale,
-    check_softcap,
-    check_types,
-    check_window,
-    out_type,
-)
 from ..kernels.compiled import find
 from ..kernels.program import Program, parse
 from ..kernels.spec import FLOATS_8, Auxiliary, Blocks, Regions, Spec
@@ -37,68 +27,54 @@ class Request:
     """All that a call was given."""
 
     def __init__(
-        self, q: Any, k: Any, v: Any, *, causal: Any = False, window: Any = None,
-        softcap: Any = 0.0, scale: Any = None, score_mod: Any = None,
-        mask_mod: Any = None, bias: Any = None, alibi: Any = None, sinks: Any = None,
-        q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
-        out_dtype: Any = None, return_lse: Any = False, layout: Any = "bhsd",
-        top_left: bool = False, out: Any = None, lse: Any = None,
-        interpret: Any = False, key: Any = None, block_count: Any = None,
-        block_index: Any = None, full_count: Any = None, full_index: Any = None,
-        block_size: tuple[int, int] | None = None, options: Any = (),
-        dropout_p: Any = 0.0, rng_state: Any = None, epilogue: Any = None,
-        keeps_plain: bool = False, max_logits: Any = False, previous_o: Any = None,
-        previous_lse: Any = None,
+        self, q: Any, k: Any, v: Any, asked: Arguments, *, key: Any = None,
+        options: Any = (), keeps_plain: bool = False,
     ) -> None:  # fmt: skip
         # Negative views are copied; what depends on their memory has no key.
         given = {"q": q, "k": k, "v": v}
         self.values = {name: tensors.resolved(one) for name, one in given.items()}
         self.views = {name: tensors.view(name, x) for name, x in self.values.items()}
-        self.causal, self.window, self.softcap = causal, window, softcap
-        self.out_dtype, self.return_lse = out_dtype, bool(return_lse)
-        #: The largest score of every query is a third result, behind lse, which is
-        #: there, too: whether, or where it is written.
-        self.max_logits = max_logits
-        self.return_lse = self.return_lse or max_logits is not False
-        self.layout, self.top_left = check_layout(layout), bool(top_left)
-        self.out, self.lse, self.interpret = out, lse, interpret
+        self.asked = asked
+        # Behind lse is the largest score of every query.
+        self.max_logits = asked.max_logits
+        self.return_lse = bool(asked.return_lse) or self.max_logits is not False
+        self.layout = checks.check_layout(asked.layout)
         copied = any(self.values[name] is not one for name, one in given.items())
-        self.options = options
-        self.scale, self.key = scale, None if copied else key
+        self.options, self.key = options, None if copied else key
         self.keeps_plain, self.plain = keeps_plain, None
         self.is_final = True  # the kernel: others are found again by the next call
         self._check_shapes()
-        self.scale_value = check_scale(scale, self.head_dim)
+        self.scale_value = checks.check_scale(asked.scale, self.head_dim)
         self.regions = Regions()
         self.scalars: tuple[int | float, ...] = ()
         self.traced: Any = None
         #: Tensors of the kernel that the caller has not given.
         self.filled: set[str] = set()
-        self._add_descales((q_descale, k_descale, v_descale))
-        self._add_bias(bias)
-        self._add_per_head("alibi", "alibi_slopes", alibi)
-        self._add_per_head("sinks", "sinks", sinks)
-        if previous_o is not None:
-            self._add_previous(previous_o, previous_lse)
-        self.dropout = check_dropout(dropout_p)
+        self._add_descales((asked.q_descale, asked.k_descale, asked.v_descale))
+        self._add_bias(asked.bias)
+        self._add_per_head("alibi", "alibi_slopes", asked.alibi_slopes)
+        self._add_per_head("sinks", "sinks", asked.sinks)
+        if asked.previous is not None:
+            self._add_previous(*asked.previous)
+        self.dropout = checks.check_dropout(asked.dropout_p)
         if self.dropout:
-            self._add_state(rng_state)
+            self._add_state(asked.rng_state)
         self.blocks: Blocks | None = None
-        if block_size is not None:
-            lists = (block_count, block_index, full_count, full_index)
-            self._add_blocks(block_size, [one for one in lists if one is not None])
-        if not (score_mod is mask_mod is epilogue is None):
-            self._add_mods(score_mod, mask_mod, epilogue)
+        if asked.lists is not None:
+            self._add_blocks(asked.lists.size, asked.lists.tensors)
+        if not (asked.score_mod is asked.mask_mod is asked.epilogue is None):
+            self._add_mods(asked.score_mod, asked.mask_mod, asked.epilogue)
         self._check_device()
         self.spec = self._make_spec()
 
     def run(self) -> Any:
         self._check_gradients()
         made = self._outputs()
-        if not (self.out is self.lse is None):
-            outputs.check({"out": self.out, "lse": self.lse}, self.values)
-            outputs.mark(self.out, self.lse)
-        if self.interpret:
+        if self.asked.has_outputs:
+            given = (self.asked.out, self.asked.lse)
+            outputs.check(dict(zip(("out", "lse"), given)), self.values)
+            outputs.mark(*given)
+        if self.asked.interpret:
             self._interpret(made)
             return self._made(made)
         if self.device == CPU:
@@ -140,8 +116,8 @@ class Request:
             rank = len(self.views[name].shape)
             if rank != 4:
                 raise ArgumentError(name, f"rank {rank}, expected 4 ({self.layout})")
-        check_types(q.type, k.type, v.type)
-        b, h, s = DIMS[self.layout]
+        checks.check_types(q.type, k.type, v.type)
+        b, h, s = checks.DIMS[self.layout]
         for name in ("k", "v"):
             shape = self.views[name].shape
             if shape[b] != q.shape[b]:
@@ -154,7 +130,7 @@ class Request:
             raise ArgumentError("k", f"head dim {k.shape[3]}, expected {q.shape[3]} as q")
         if k.shape[h] == 0 or q.shape[h] % k.shape[h]:
             raise ArgumentError("k", f"{k.shape[h]} heads, expected a divisor of q's {q.shape[h]}")
-        check_head_dims(q.shape[3], v.shape[3], v.type)
+        checks.check_head_dims(q.shape[3], v.shape[3], v.type)
         self.batch, self.heads, self.queries = q.shape[b], q.shape[h], q.shape[s]
         self.keys, self.head_dim, self.head_dim_v = k.shape[s], q.shape[3], v.shape[3]
 
@@ -283,7 +259,7 @@ class Request:
             traced = trace_mods(score_mod, mask_mod, epilogue)
         self.traced = traced
         self.regions, self.scalars = traced.regions, traced.scalars
-        check_scalars(traced.regions.scalars, traced.scalars)
+        checks.check_scalars(traced.regions.scalars, traced.scalars)
         extents = {
             "b": self.batch, "h": self.heads, "i": self.queries, "j": self.keys,
             "c": self.head_dim_v,
@@ -332,25 +308,26 @@ class Request:
                     )
 
     def _make_spec(self) -> Spec:
+        asked, bias = self.asked, self.views.get("bias")
         types = [self.views[name].type for name in "qkv"]
-        bias = self.views.get("bias")
         return Spec(
-            types[0], types[1], types[2],
-            out_type(self.out_dtype, types[0], types[2], bool(self.regions.epilogue)),
-            self.head_dim, self.head_dim_v, bool(self.causal),
-            check_window(self.window), check_softcap(self.softcap), self.return_lse,
-            Auxiliary(bias.type, 4) if bias else None, "alibi" in self.views,
-            "sinks" in self.views, self.top_left, self.regions, self.blocks,
-            self.dropout, self.keeps_plain, self.max_logits is not False,
+            *types,
+            checks.out_type(asked.out_dtype, types[0], types[2], bool(self.regions.epilogue)),
+            self.head_dim, self.head_dim_v, bool(asked.causal),
+            checks.check_window(asked.window), checks.check_softcap(asked.softcap),
+            self.return_lse, Auxiliary(bias.type, 4) if bias else None,
+            "alibi" in self.views, "sinks" in self.views, bool(asked.top_left),
+            self.regions, self.blocks, self.dropout, self.keeps_plain,
+            self.max_logits is not False,
             self.views["previous_o"].type if "previous_o" in self.views else "",
         )  # fmt: skip
 
     def _outputs(self) -> list[Any]:
         """The tensors that are written, in the order of the kernel."""
-        b, h, s = DIMS[self.layout]
+        b, h, s = checks.DIMS[self.layout]
         shape = list(self.views["q"].shape)
         shape[3] = self.head_dim_v
-        o, lse = self.out, self.lse
+        o, lse = self.asked.out, self.asked.lse
         if o is None:
             strides = tensors.dense_like(tuple(shape), self.views["q"].strides)
             o = tensors.allocate(self.values["q"], self.spec.out_type, tuple(shape), strides)
@@ -413,7 +390,7 @@ class Request:
     def in_order(self, one: View) -> Any:
         """As (batch, head, sequence, element), which is a matter of strides: one
         kernel serves all layouts."""
-        order = (*DIMS[self.layout], 3)
+        order = (*checks.DIMS[self.layout], 3)
         return runtime.Array(
             one.address, one.type,
             [one.shape[d] for d in order], [one.strides[d] for d in order],
@@ -423,7 +400,7 @@ class Request:
         if self.device != CPU:
             raise ArgumentError("interpret", "is for tensors in host memory")
         values = self._kernel_values(*made)
-        run_on_host(self.spec.to_mlir(), values, CompileOptions(), self.interpret)
+        run_on_host(self.spec.to_mlir(), values, CompileOptions(), self.asked.interpret)
 
     def make_call(self, *made: Any) -> "Call":
         kernel, self.is_final = find(self.spec, self.traced, self.options)
@@ -445,36 +422,6 @@ def call_key(
     return (
         native.form(q, k, v), causal, window, softcap, out_dtype, return_lse, layout
     )  # fmt: skip
-
-
-def run_traced(
-    q: Any, k: Any, v: Any, causal: Any, window: Any, softcap: Any, scale: Any,
-    traced: Traced | None, out_dtype: Any, return_lse: Any, layout: Any,
-    lists: Lists | None = None, options: Any = (),
-) -> Any:  # fmt: skip
-    """A call of torch tensors with mods, lists of blocks, and nothing else; `options`
-    of the kernel that the caller has chosen."""
-    tables = traced.tensors if traced is not None else ()
-    if lists is not None:
-        tables = (*lists.tensors, *tables)
-    key = (
-        call_key(q, k, v, causal, window, softcap, out_dtype, return_lse, layout),
-        traced.regions if traced is not None else None,
-        native.form(*tables),
-        lists.size if lists is not None else None,
-        options,
-    )
-    call = plans.get(key)
-    if call is not None:
-        scalars = traced.scalars if traced is not None else ()
-        if not tables and not scalars:
-            return call(q, k, v, scale)
-        return call.again((q, k, v, *tables), scale, scalars)
-    return Request(
-        q, k, v, causal=causal, window=window, softcap=softcap, scale=scale,
-        score_mod=traced, out_dtype=out_dtype, return_lse=return_lse, layout=layout,
-        key=key, options=options, **(lists.named if lists is not None else {}),
-    ).run()  # fmt: skip
 
 
 def run_again(
@@ -522,16 +469,24 @@ def run_program(
 
 
 def program_request(
-    q: Any, k: Any, v: Any, extras: Sequence[Any], program: Program,
-    scale: float | None, traced: Traced | None, **named: Any,
+    q: Any, k: Any, v: Any, extras: Sequence[Any], program: Program, scale: float | None,
+    traced: Traced | None, key: Any = None, keeps_plain: bool = False, **named: Any,
 ) -> Request:  # fmt: skip
-    read = {
-        name: one for name, one in program.named(extras).items()
-        if not name.endswith(("count_q", "index_q"))
-    }  # fmt: skip
-    return Request(
-        q, k, v, causal=program.causal, window=program.window, softcap=program.softcap,
-        scale=scale, score_mod=traced, out_dtype=program.out_dtype,
-        layout=program.layout, top_left=program.top_left, interpret=program.interpret,
-        block_size=program.block_size, dropout_p=program.dropout, **read, **named,
+    """The request of a program; `named` are further Arguments."""
+    given, lists = program.named(extras), None
+    if program.block_size is not None:
+        tensors_of = [given.get(name) for name in NAMES]
+        lists = Lists(
+            tuple(one for one in tensors_of if one is not None), program.block_size, True, 0, 0
+        )
+    if "previous_o" in given:
+        named["previous"] = given["previous_o"], given["previous_lse"]
+    asked = Arguments(
+        program.causal, program.window, program.softcap, scale, traced,
+        bias=given.get("bias"), alibi_slopes=given.get("alibi"), sinks=given.get("sinks"),
+        q_descale=given.get("q_descale"), k_descale=given.get("k_descale"),
+        v_descale=given.get("v_descale"), out_dtype=program.out_dtype,
+        layout=program.layout, dropout_p=program.dropout, rng_state=given.get("rng_state"),
+        interpret=program.interpret, lists=lists, top_left=program.top_left, **named,
     )  # fmt: skip
+    return Request(q, k, v, asked, key=key, keeps_plain=keeps_plain)

@@ -16,9 +16,12 @@ import os
 import pathlib
 from typing import Any, Callable, Sequence
 
+from ..api import attention_kernel, attention_spec
 from ..build import cache as caches
 from ..build.compiler import build_id
 from ..build.driver import Driver, Kernel, compile, default_ptx_version, get_driver, set_driver
+from ..kernels.serving_spec import ServingSpec
+from ..kernels.spec import BackwardSpec
 
 _INDEX = "bundle.json"
 _LIST = pathlib.Path(__file__).with_name("common_kernels.json")
@@ -48,26 +51,22 @@ def make_kernel(kernel: str = "forward", **named: Any) -> Kernel:
     of such a kernel. serving: fa3.serving, with `arrays` (names of what is given),
     `page` (rows of a page), `heads` (heads and key heads, where heads of a group are
     packed), `group` (heads of each key head), `splits`, `chunk`."""
-    from ..api import attention_kernel, attention_spec
-
     if kernel == "forward":
         return attention_kernel(**named)
     known = {name: named.pop(name) for name in ("ptx_version",) if name in named}
+    dtypes = tuple(named.pop(name, None) for name in ("k_dtype", "v_dtype", "out_dtype"))
     if kernel == "backward":
-        from ..kernels.spec import BackwardSpec
-
-        text = BackwardSpec(attention_spec(return_lse=True, **named)).to_mlir()
+        text = BackwardSpec(attention_spec(dtypes=dtypes, return_lse=True, **named)).to_mlir()
         return compile(text, deterministic=False, **known)
     if kernel == "serving":
-        from ..kernels.serving_spec import ServingSpec
-
         heads = named.pop("heads", None)
         fields = ("page", "chunk", "splits", "group")
         rest = {n: named.pop(n) for n in fields if n in named}
         arrays = tuple(named.pop("arrays", ()))
         spec = ServingSpec(
-            attention_spec(**named), arrays, heads=tuple(heads) if heads else None, **rest
-        )
+            attention_spec(dtypes=dtypes, **named), arrays,
+            heads=tuple(heads) if heads else None, **rest,
+        )  # fmt: skip
         return compile(spec.to_mlir(), **spec.options, **known)
     raise ValueError(f"kernel '{kernel}', expected forward, backward or serving")
 

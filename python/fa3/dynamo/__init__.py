@@ -10,11 +10,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .. import serving
-from ..calls.request import Request
-from ..kernels.blocks import Lists
-from ..serving import packed
-from . import guards, inside
+from . import guards
+from . import inside as inside  # for fa3.api
 
 _describe_mods = torch.compiler.assume_constant_result(guards.describe_mods)
 _guards_all_of = torch.compiler.assume_constant_result(guards.guards_all_of)
@@ -139,53 +136,24 @@ def follow(functions: Any, path: Any) -> Any:
     return value
 
 
-def run_inside(
-    q: Any, k: Any, v: Any, lists: Lists | None, named: dict[str, Any], asked: dict[str, Any]
-) -> Any:
-    """A call of fa3.attention with mods that are made by what is compiled, in its graph;
-    `asked`: as it was asked for, where the graph has to break."""
-    if inside.operator is None:
-        return run_eagerly(q, k, v, **asked)
-    return inside.attention(q, k, v, lists, named)
+@torch.compiler.disable
+def run_eagerly(function: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """A function, as if nothing were compiled: of a call that writes into given memory, is
+    under a transform, or cannot be in a graph."""
+    return function(*given, **named)
 
 
 @torch.compiler.disable
-def run_outside(*args: Any, lists: Lists | None = None, **named: Any) -> Any:
-    """A call of fa3.attention with mods and the like."""
-    return Request(*args, **named, **(lists.named if lists is not None else {})).run()
-
-
-@torch.compiler.disable
-def run_eagerly(*args: Any, **named: Any) -> Any:
-    """A call of fa3.attention, as if nothing were compiled."""
-    from ..api import attention
-
-    return attention(*args, **named)
-
-
-@torch.compiler.disable
-def run_edited(*args: Any, **named: Any) -> Any:
+def run_edited(*args: Any) -> Any:
     """A call of fa3.attention with an epilogue: the graph breaks here."""
     from ..autograd.epilogues import attention
 
-    return attention(*args, **named)
+    return attention(*args)
 
 
 @torch.compiler.disable
-def run_watched(*args: Any, **named: Any) -> Any:
+def run_watched(*args: Any) -> Any:
     """A call of fa3.torch.attention under a transform, as if nothing were compiled."""
     from ..autograd.watched import attention
 
-    return attention(*args, **named)
-
-
-@torch.compiler.disable
-def serve(*args: Any, **named: Any) -> Any:
-    """A call of serving.attention that writes into given memory, or under a transform."""
-    return serving.attention(*args, **named)
-
-
-@torch.compiler.disable
-def run_packed(*args: Any, **named: Any) -> Any:
-    """A call of packed.attention under a transform."""
-    return packed.attention(*args, **named)
+    return attention(*args)

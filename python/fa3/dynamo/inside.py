@@ -14,10 +14,11 @@ from typing import Any
 
 import torch
 
-from .. import torch as door
-from ..autograd.namespace import ops
+from ..autograd.operators import ops
+from ..autograd.prepare import prepare
 from ..errors import TraceError, UnsupportedError
 from ..kernels import blocks, checks
+from ..kernels.arguments import Arguments
 from ..mods.graph import BOOL, FLOAT, INDEX, Graph
 from ..mods.standins import Session, Table, Value, current, to_node
 from ..mods.trace import _ARGUMENTS, Traced, _finish, _torch_mode, trace_mods
@@ -158,7 +159,7 @@ def _launch(
     q: Any, k: Any, v: Any, trace: Any, captured: Any, given: Any, lists: Any, how: Any
 ) -> Any:  # fmt: skip
     (causal, left, right, softcap, scale, out_dtype, return_lse, layout, interpret,
-     backward, dropout_p) = how  # fmt: skip
+     dropout_p) = how  # fmt: skip
     window = None if left is right is None else (left, right)
     grads = torch.is_grad_enabled() and any([
         one.requires_grad for one in (q, k, v, *given, *captured) if one is not None
@@ -171,11 +172,11 @@ def _launch(
     is_table = found is not None and (grads or not found.fits)
     traced = trace(found if is_table else None)
     with watch.unseen(), torch.set_grad_enabled(grads):
-        extras, numbers, program, needs_grad = door.prepare(
-            q, k, v, causal, window, softcap, scale, traced, None, given, out_dtype,
-            return_lse, layout, interpret, backward, None if is_table else found,
-            dropout_p=dropout_p,
-        )  # fmt: skip
+        extras, numbers, program, needs_grad = prepare(q, k, v, Arguments(
+            causal, window, softcap, scale, traced, out_dtype=out_dtype,
+            return_lse=return_lse, layout=layout, interpret=interpret, dropout_p=dropout_p,
+            lists=None if is_table else found, **dict(zip(_GIVEN, given)),
+        ))  # fmt: skip
     call = ops.forward if needs_grad else ops.inference
     return call(q, k, v, tensors.beside(q, extras), numbers, program, scale)
 
@@ -210,27 +211,28 @@ def _traced(mods: Any, table_of: blocks.Lists | None) -> Traced | None:
     return None
 
 
-def attention(q: Any, k: Any, v: Any, lists: Any, named: dict[str, Any]) -> Any:
+_GIVEN = (
+    "q_descale", "k_descale", "v_descale", "bias", "alibi_slopes", "sinks", "rng_state",
+)  # fmt: skip
+
+
+def attention(q: Any, k: Any, v: Any, asked: Arguments) -> Any:
     """fa3.torch.attention of mods that Dynamo has no cells of, where Dynamo traces."""
-    given = tuple([named.get(name) for name in (
-        "q_descale", "k_descale", "v_descale", "bias", "alibi_slopes", "sinks",
-        "previous_o", "previous_lse", "rng_state",
-    )])  # fmt: skip
-    left, right = (None, None) if named["window"] is None else named["window"]
-    scale = named["scale"]
+    given = (*asked.extras[:6], asked.rng_state)
+    left, right = (None, None) if asked.window is None else asked.window
+    scale, lists = asked.scale, asked.lists
     if isinstance(scale, torch.Tensor):
         raise UnsupportedError("'scale' as a tensor under torch.compile")
     how = (
-        named["causal"], left, right, named["softcap"], scale, named["out_dtype"],
-        named["return_lse"], named["layout"], named["interpret"], None,
-        named["dropout_p"],
+        asked.causal, left, right, asked.softcap, scale, asked.out_dtype, asked.return_lse,
+        asked.layout, asked.interpret, asked.dropout_p,
     )  # fmt: skip
     q, k, v = tensors.autocast(q, k, v)
     found = None
     if lists is not None:
         found = (tuple(lists.tensors), tuple(lists.size), lists.fits)
-    o, lse = operator(q, k, v, named["score_mod"], named["mask_mod"], given, found, how)
-    return (o, lse) if named["return_lse"] else o
+    o, lse = operator(q, k, v, asked.score_mod, asked.mask_mod, given, found, how)
+    return (o, lse) if asked.return_lse else o
 
 
 def _make_operator() -> Any:

@@ -53,23 +53,23 @@ class Batch:
 
 def attend(
     layer: Layer, batch: Batch, q: Any, k: Any, v: Any, *, out: Any = None, sinks: Any = None,
-    descales: tuple[Any, Any, Any] = (None, None, None), mask_mod: Any = None,
-    score_mod: Any = None, return_lse: bool = False,
+    descales: tuple[Any, Any, Any] = (None, None, None), return_lse: bool = False,
+    **mods: Any,
 ) -> Any:  # fmt: skip
     """q (tokens, heads, d) on pages k and v (page, rows, key heads, d), which may be halves
-    of one array: o, or (o, lse (heads, tokens))."""
-    named = layer.named()
+    of one array: o, or (o, lse (heads, tokens)). `mods`: mask_mod and score_mod."""
+    named, mask_mod = layer.named(), mods.get("mask_mod")
     causal = batch.causal
     if isinstance(causal, torch.Tensor):
         one = masks.causal_where(causal.to(torch.int32), batch.first())
-        mask_mod = one if mask_mod is None else masks.both(one, mask_mod)
+        mods["mask_mod"] = one if mask_mod is None else masks.both(one, mask_mod)
         causal = False
     if sinks is not None:
         sinks = sinks.float()
     named |= {
-        "causal": causal, "sinks": sinks, "mask_mod": mask_mod, "score_mod": score_mod,
-        "used_k": batch.used_k, "page_table": batch.table, "k_descale": descales[1],
-        "v_descale": descales[2], "return_lse": return_lse, "max_k": batch.max_k,
+        "causal": causal, "sinks": sinks, **mods, "used_k": batch.used_k,
+        "page_table": batch.table, "k_descale": descales[1], "v_descale": descales[2],
+        "return_lse": return_lse, "max_k": batch.max_k,
     }  # fmt: skip
     if k.dtype in _8_BITS and q.dtype not in _8_BITS:
         return _with_16_bit_queries(batch, q, k, v, out, named)

@@ -11,10 +11,12 @@ from typing import Any
 import torch
 from .. import api, serving
 from .. import flash_attn_interface as functions
-from ..calls import gradients, merging
+from ..calls import choices, gradients
 from ..errors import ArgumentError, UnsupportedError
 from ..kernels import program
-from ..serving import operators, packed
+from ..kernels.arguments import Arguments, Sequences
+from ..serving import operators, packed, packed_kernels
+from ..serving.call import check_chunk
 
 SCHEMAS = (
     "fwd(Tensor q, Tensor k, Tensor v, Tensor(k_new!)? k_new=None, "
@@ -113,7 +115,7 @@ def _dense(
     chunk: int, **named: Any,
 ) -> Any:  # fmt: skip
     mask_mod = None
-    if serving.check_chunk(chunk):
+    if check_chunk(chunk):
         mask_mod = functions._chunk_mask(k.shape[1] - q.shape[1], chunk)
     named |= {
         "mask_mod": mask_mod, "layout": "bshd", "q_descale": q_descale,
@@ -135,7 +137,7 @@ def _is_traced(q: Any) -> bool:
 def _serve(q: Any, k: Any, v: Any, *, out: Any = None, **named: Any) -> Any:
     if not _is_traced(q):
         return serving.attention(q, k, v, out=out, **named)
-    o, lse = operators.serve(q, k, v, **named)
+    o, lse = operators.serve(q, k, v, Sequences(**named))
     if out is None:
         return o, lse
     if o.shape != out.shape or o.dtype != out.dtype:
@@ -210,17 +212,17 @@ def _flash_attn_forward(
         def run(q: Any, k: Any, v: Any, named: dict[str, Any], grads: bool) -> Any:
             if cu_seqlens_q is None:
                 return _dense(q, k, v, None, q_descale, k_descale, v_descale, **named)
+            named |= {
+                "cu_q": cu_seqlens_q, "cu_k": cu_seqlens_k, "max_q": max_seqlen_q,
+                "max_k": max_seqlen_k, "used_q": seqused_q, "used_k": seqused_k,
+            }  # fmt: skip
             if not grads:
                 # Float8, whose backward is an error.
-                return _serve(
-                    q, k, v, cu_q=cu_seqlens_q, cu_k=cu_seqlens_k, max_q=max_seqlen_q,
-                    max_k=max_seqlen_k, used_q=seqused_q, used_k=seqused_k,
-                    q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, **named,
-                )  # fmt: skip
-            return (operators if _is_traced(q) else packed).attention(
-                q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
-                seqused_q, seqused_k, **named,
-            )  # fmt: skip
+                return _serve(q, k, v, q_descale=q_descale, k_descale=k_descale,
+                              v_descale=v_descale, **named)  # fmt: skip
+            if _is_traced(q):
+                return operators.attention(q, k, v, Sequences(**named), False)
+            return packed.attention(q, k, v, **named)
 
         o, lse = functions._with_head_dims(q, k, v, _named(
             q, softmax_scale, causal, window_size_left, window_size_right, softcap,
@@ -250,19 +252,8 @@ def _bwd(
     is_causal: bool = False, window_size_left: int = -1, window_size_right: int = -1,
     softcap: float = 0.0, deterministic: bool = False, sm_margin: int = 0,
 ) -> Any:  # fmt: skip
-    from .. import torch as door
-
-    if door._kind not in door.OWN:
-        raise UnsupportedError(f"flash_attn_3.bwd: set_backward({door._kind})")
-    grads = {"dq": dq, "dk": dk, "dv": dv}
-    for (name, one), like in zip(grads.items(), (q, k, v)):
-        if one is None:
-            raise ArgumentError(name, "is None, and no result of bwd has the gradient")
-        if one.shape != like.shape or one.dtype != like.dtype or one.device != like.device:
-            raise ArgumentError(
-                name, f"{one.dtype} of shape {tuple(one.shape)}, expected {like.dtype} "
-                f"{tuple(like.shape)} on {like.device}",
-            )  # fmt: skip
+    choices.check_own("flash_attn_3.bwd")
+    grads = functions._given_grads("of bwd ", (dq, dk, dv), (q, k, v))
     if cu_seqlens_k is not None and max_seqlen_k is None:
         raise ArgumentError("max_seqlen_k", "is None, and cu_seqlens_k is given")
     named = _named(
@@ -271,21 +262,23 @@ def _bwd(
     arrays = (cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k)
     with torch.no_grad():
         if all(one is None for one in arrays):
-            text = program.to_text(
-                named["causal"], named["window"], named["softcap"], None, True, "bshd",
-                backward="deterministic" if deterministic else "fa3", interpret=_interpret,
+            asked = Arguments(
+                named["causal"], named["window"], named["softcap"], return_lse=True,
+                layout="bshd", interpret=_interpret,
             )  # fmt: skip
+            text = program.to_text(asked, backward="deterministic" if deterministic else "fa3")
             gradients.backward(
-                dout, None, q, k, v, out, softmax_lse, (), (), text, named["scale"],
+                dout, None, (q, k, v, out, softmax_lse), (), (), text, named["scale"],
                 into=tuple(grads.values()),
             )  # fmt: skip
         else:
             # Rows that are none of a sequence are written by nobody.
             for one in grads.values():
                 one.zero_()
-            operators.packed_gradients(
-                dout, None, q, k, v, out, softmax_lse, grads.values(), arrays,
-                max_seqlen_q, named, deterministic or gradients.is_deterministic(),
+            of = dict(zip(packed_kernels.ARRAYS, arrays), max_q=max_seqlen_q, **named)
+            packed_kernels.gradients(
+                dout, None, (q, k, v, out, softmax_lse), grads.values(), Sequences(**of),
+                deterministic or gradients.is_deterministic(),
             )  # fmt: skip
         return _sums(dout, out, arrays), *_nothing(q, 4)
 
@@ -370,18 +363,13 @@ def _flash_attn_backward(
 def _fwd_combine(
     out_partial: Any, lse_partial: Any, out: Any = None, out_dtype: Any = None
 ) -> Any:
-    if lse_partial.shape != out_partial.shape[:-1]:
-        raise ArgumentError(
-            "lse_partial", f"shape {tuple(lse_partial.shape)}, expected "
-            f"{tuple(out_partial.shape[:-1])}",
-        )  # fmt: skip
-    parts = (out_partial, lse_partial.transpose(-1, -2))
+    parts = functions._parts(out_partial, lse_partial)
     if _is_traced(out_partial):
         dtype = out_dtype if out is None else out.dtype
         made, lse = operators.merge(*parts, None, "bshd", dtype, _interpret)
         made = made if out is None else out.copy_(made)
     else:
-        made, lse = merging.merge(
+        made, lse = api.merge(
             *parts, layout="bshd", out_dtype=out_dtype, out=out, interpret=_interpret
         )
     return made, lse.transpose(-1, -2)

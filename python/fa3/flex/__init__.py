@@ -10,24 +10,16 @@ from typing import Any, Callable
 
 from .. import api, tuning
 from ..errors import ArgumentError, UnsupportedError
-from ..kernels import blocks
+from ..kernels import blocks, checks
 from . import options as flex_options
 
 
 def flex_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    score_mod: Callable[..., Any] | None = None,
-    block_mask: Any = None,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    return_lse: bool = False,
-    kernel_options: dict[str, Any] | None = None,
-    *,
-    return_aux: Any = None,
-    interpret: bool | str = False,
-) -> Any:
+    query: Any, key: Any, value: Any, score_mod: Callable[..., Any] | None = None,
+    block_mask: Any = None, scale: float | None = None, enable_gqa: bool = False,
+    return_lse: bool = False, kernel_options: dict[str, Any] | None = None, *,
+    return_aux: Any = None, interpret: bool | str = False,
+) -> Any:  # fmt: skip
     """As torch.nn.attention.flex_attention: query (b, h, s, d), key and value
     (b, hk, keys, d). Of a block_mask the lists of blocks are read, by the kernel,
     and the mask_mod is traced. kernel_options has options of
@@ -50,7 +42,7 @@ def flex_attention(
     how, options = flex_options.split(kernel_options)
     if block_mask is not None and how == "mask":
         # Only checked.
-        _, mask_mod = blocks.read(block_mask, *api.extents(query, key, "bhsd"))
+        _, mask_mod = blocks.read(block_mask, *checks.extents(query, key, "bhsd"))
         if mask_mod is None:
             raise ArgumentError("block_mask", "has no mask_mod, which BLOCKS 'mask' asks for")
         block_mask = None

@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import api
 from ..errors import ArgumentError, ArgumentTypeError, UnsupportedError
+from ..kernels.arguments import Sequences
 
 _MADE_BEFORE = "the module has used it before the call"
 _IN_MASK = "the mask and the rotary embedding were made from it"
@@ -83,7 +84,7 @@ def register(name: str = "fa3", interpret: bool | str = False) -> str:
     from . import flash as hf_flash
 
     if hf_flash.is_possible():
-        hf_flash.register(f"flash_{name}", interpret)
+        hf_flash.register(f"flash_{name}", interpret, attention_forward)
     return name
 
 
@@ -174,10 +175,11 @@ def attention_forward(
     if attention_mask is None and not (cu_seq_lens_q is cu_seq_lens_k is None):
         if position_bias is not None:
             raise UnsupportedError("position_bias with cu_seq_lens_q")
-        o = _packed(
-            query, key, value, cu_seq_lens_q, cu_seq_lens_k, max_length_q, max_length_k,
-            is_causal, sliding_window, sinks, bool(deterministic), **common,
+        asked = Sequences(
+            cu_seq_lens_q, cu_seq_lens_k, max_length_q, max_length_k, causal=is_causal,
+            sinks=sinks, **common,
         )  # fmt: skip
+        o = _packed(query, key, value, asked, sliding_window, bool(deterministic))
         return o, None
     mask_mod = window = None
     if getattr(attention_mask, "make_array", None) is not None and (
@@ -329,9 +331,8 @@ def _mask_mod(mask: Any) -> Any:
 
 
 def _packed(
-    query: Any, key: Any, value: Any, cu_q: Any, cu_k: Any, max_q: Any, max_k: Any,
-    causal: bool, window: int | None, sinks: Any, deterministic: bool, *, scale: Any,
-    softcap: float, interpret: bool | str,
+    query: Any, key: Any, value: Any, asked: Sequences, window: int | None,
+    deterministic: bool,
 ) -> Any:  # fmt: skip
     """Sequences that lie one behind the other in a batch of one."""
     import torch
@@ -339,34 +340,26 @@ def _packed(
     from .. import serving
     from ..serving import packed
 
-    for name, one in (("cu_seq_lens_q", cu_q), ("cu_seq_lens_k", cu_k)):
+    for name, one in (("cu_seq_lens_q", asked.cu_q), ("cu_seq_lens_k", asked.cu_k)):
         if one is None:
             raise ArgumentError(name, "is None, expected both or none")
     if query.shape[0] != 1:
         raise ArgumentError("cu_seq_lens_q", f"is for a batch of 1, not {query.shape[0]}")
     q, k, v = (one[0].transpose(0, 1) for one in (query, key, value))
-    cu_q, cu_k = (one.to(torch.int32) for one in (cu_q, cu_k))
-    most = [
+    cu_q, cu_k = (one.to(torch.int32) for one in (asked.cu_q, asked.cu_k))
+    max_q, max_k = (
         int((cu[1:] - cu[:-1]).max()) if given is None else int(given)
-        for given, cu in ((max_q, cu_q), (max_k, cu_k))
-    ]
+        for given, cu in ((asked.max_q, cu_q), (asked.max_k, cu_k))
+    )
     ends = None
     if window is not None:
-        ends = (window - 1, 0 if causal else window - 1)
-    named = {
-        "causal": causal, "window": ends, "softcap": softcap, "chunk": 0, "scale": scale,
-        "return_lse": False, "interpret": interpret,
-    }  # fmt: skip
-    given = [one for one in (q, k, v, sinks) if one is not None]
+        ends = (window - 1, 0 if asked.causal else window - 1)
+    named = asked.replace(cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, window=ends).named
+    given = [one for one in (q, k, v, asked.sinks) if one is not None]
     if torch.is_grad_enabled() and any(one.requires_grad for one in given):
-        if sinks is not None:
+        if asked.sinks is not None:
             raise UnsupportedError("gradients of s_aux with cu_seq_lens_q")
-        o = packed.attention(
-            q, k, v, cu_q, cu_k, *most, None, None, deterministic=deterministic, **named
-        )
+        o = packed.attention(q, k, v, deterministic=deterministic, **named)
     else:
-        o = serving.attention(
-            q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=most[0], max_k=most[1], sinks=sinks,
-            **named,
-        )  # fmt: skip
+        o = serving.attention(q, k, v, **named)
     return o.unsqueeze(0)

@@ -6,6 +6,7 @@ or position ids, continuous batching, is done for fa3. Names of FlashAttentions 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -27,7 +28,8 @@ def is_possible() -> bool:
     return hasattr(utils, "_lazy_imports") and hasattr(utils, "_loaded_implementation")
 
 
-def register(name: str, interpret: bool | str) -> None:
+def register(name: str, interpret: bool | str, with_masks: Any) -> None:
+    """`with_masks` is fa3.hf.attention_forward."""
     from transformers import AttentionInterface, modeling_flash_attention_utils
     from transformers.integrations.flash_attention import flash_attention_forward
     from transformers.masking_utils import AttentionMaskInterface, flash_attention_mask
@@ -41,11 +43,13 @@ def register(name: str, interpret: bool | str) -> None:
     )
     if modeling_flash_attention_utils._loaded_implementation == name:
         modeling_flash_attention_utils._loaded_implementation = None
-    AttentionInterface.register(name, _forward_of(flash_attention_forward, interpret))
+    AttentionInterface.register(name, _forward_of(
+        flash_attention_forward, functools.partial(with_masks, interpret=interpret)
+    ))  # fmt: skip
     AttentionMaskInterface.register(name, flash_attention_mask)
 
 
-def _forward_of(flash: Any, interpret: bool | str) -> Any:
+def _forward_of(flash: Any, with_masks: Any) -> Any:
     """transformers' function of FlashAttentions. Where a decoder looks at an encoder's
     keys, it takes the mask of these for that of the queries, so that padded calls of such
     models have a mask instead; and it leaves out a bias without a word."""
@@ -59,12 +63,8 @@ def _forward_of(flash: Any, interpret: bool | str) -> Any:
         is_causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
         both = getattr(getattr(module, "config", None), "is_encoder_decoder", False)
         if both and not is_causal and attention_mask is not None and attention_mask.dim() == 2:
-            from . import attention_forward
-
             keys = attention_mask[:, None, None, : key.shape[2]].to(torch.bool)
-            return attention_forward(
-                module, query, key, value, keys, interpret=interpret, **named
-            )  # fmt: skip
+            return with_masks(module, query, key, value, keys, **named)
         return flash(module, query, key, value, attention_mask, **named)
 
     return forward
@@ -170,7 +170,7 @@ class _Functions:
             named |= {"interpret": self.interpret}
             if grads:
                 return packed.attention(
-                    q, k, v, cu_q, cu_k, max_q, max_k, None, None,
+                    q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k,
                     deterministic=deterministic, **named,
                 )  # fmt: skip
             return serving.attention(

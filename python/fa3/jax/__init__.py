@@ -17,12 +17,12 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from .. import api
 from ..calls import gradients, max_logit
 from ..calls.launch import keep, plans
 from ..calls.request import Request, program_request
 from ..errors import ArgumentError, UnsupportedError
 from ..kernels import blocks
+from ..kernels.arguments import Arguments
 from ..kernels.checks import DIMS, check_scale
 from ..kernels.program import mods_text, parse, to_text
 from ..support import forks, values
@@ -147,25 +147,14 @@ def _register(execute: Callable[..., None], interpret: bool) -> str:
 
 
 def attention(
-    q: Any,
-    k: Any,
-    v: Any,
-    *,
-    causal: bool = False,
-    window: tuple[int | None, int | None] | None = None,
-    softcap: float = 0.0,
-    scale: float | None = None,
-    score_mod: Callable[..., Any] | None = None,
-    mask_mod: Callable[..., Any] | None = None,
-    block_mask: Any = None,
-    bias: Any = None,
-    alibi_slopes: Any = None,
-    sinks: Any = None,
-    return_lse: bool = False,
-    layout: str = "bhsd",
-    return_max_logit: bool | str = False,
-    interpret: bool = False,
-) -> Any:
+    q: Any, k: Any, v: Any, *, causal: bool = False,
+    window: tuple[int | None, int | None] | None = None, softcap: float = 0.0,
+    scale: float | None = None, score_mod: Callable[..., Any] | None = None,
+    mask_mod: Callable[..., Any] | None = None, block_mask: Any = None,
+    bias: Any = None, alibi_slopes: Any = None, sinks: Any = None,
+    return_lse: bool = False, layout: str = "bhsd",
+    return_max_logit: bool | str = False, interpret: bool = False,
+) -> Any:  # fmt: skip
     """fa3.attention of JAX arrays, float16 or bfloat16, under jit, vmap, grad and
     shard_map. `scale` is a number, not an array. score_mod and mask_mod are
     functions of jax.numpy on scalars, traced by their jaxpr; block_mask is a
@@ -184,48 +173,51 @@ def attention(
     return_lse = wants_lse or bool(kind)
     if scale is not None and not isinstance(scale, (int, float)):
         raise ArgumentError("scale", f"{type(scale).__name__}, expected a number")
-    traced = lists = None
-    if block_mask is not None:
-        if mask_mod is not None:
-            raise ArgumentError("mask_mod", "is given beside block_mask, which has one")
-        lists, mask_mod = blocks.read(
-            block_mask, *api.extents(q, k, layout), causal or window is not None
+    asked = blocks.read_asked(q, k, Arguments(
+        causal, window, softcap, scale, mask_mod=mask_mod, block_mask=block_mask,
+        layout=layout, interpret=interpret, max_logits=bool(kind),
+    ))  # fmt: skip
+    traced, lists, mask_mod = None, asked.lists, asked.mask_mod
+    asked = asked.replace(mask_mod=None, lists=None)
+    if lists is not None and not lists.fits:
+        raise UnsupportedError(
+            f"block_mask with blocks of {lists.size}, expected multiples of (64, 16), "
+            "for these lengths, and no causal or window beside full lists"
         )
-        if not lists.fits:
-            raise UnsupportedError(
-                f"block_mask with blocks of {lists.size}, expected multiples of (64, 16), "
-                "for these lengths, and no causal or window beside full lists"
-            )
     if score_mod is not None or mask_mod is not None:
         from .trace import trace_mods
 
         traced = trace_mods(score_mod, mask_mod)
     more = {"bias": bias, "alibi": alibi_slopes, "sinks": sinks}
     more = {name: one for name, one in more.items() if one is not None}
-    size = None
     if lists is not None:
         more |= dict(zip(blocks.NAMES, lists.tensors))
-        size = lists.size
     # All checks, now; the kernel is made when it runs.
-    Request(
-        *views, causal=causal, window=window, softcap=softcap, scale=scale,
+    Request(*views, asked.replace(
         score_mod=None if traced is None else dataclasses.replace(
             traced, tensors=tuple(
                 View(16, aux.type, tuple(one.shape), contiguous(tuple(one.shape)), 0)
                 for aux, one in zip(traced.regions.aux, traced.tensors)
             ),
         ),
-        return_lse=return_lse, layout=layout, block_size=size,
-        **{name: _abstract(one) for name, one in more.items()},
-    )  # fmt: skip
+        return_lse=return_lse, interpret=False, max_logits=False,
+        lists=None if lists is None else dataclasses.replace(
+            lists, tensors=tuple(_abstract(one) for one in lists.tensors)
+        ),
+        **{name: None if one is None else _abstract(one) for name, one in (
+            ("bias", bias), ("alibi_slopes", alibi_slopes), ("sinks", sinks)
+        )},
+    ))  # fmt: skip
     arrays = tuple(more.values()) + (traced.tensors if traced is not None else ())
     text = functools.partial(
-        to_text, causal, window, softcap, None, layout=layout, extras=",".join(more),
-        mods=mods_text(traced), interpret=interpret, block_size=size,
-        max_logits=bool(kind),
+        to_text, extras=",".join(more), mods=mods_text(traced),
+        block_size=None if lists is None else lists.size,
     )  # fmt: skip
-    call = _Static(text(lse=return_lse), text(lse=True), text(lse=True, grads="dlse"),
-                   str(scale), return_lse, interpret, tuple(more))  # fmt: skip
+    with_lse = asked.replace(return_lse=True)
+    call = _Static(
+        text(asked.replace(return_lse=return_lse)), text(with_lse),
+        text(with_lse, grads="dlse"), str(scale), return_lse, interpret, tuple(more),
+    )  # fmt: skip
     o, lse, rows = _differentiable(q, k, v, arrays, call)
     made = (o, lse) if wants_lse else (o,)
     if kind:

@@ -14,6 +14,8 @@ from typing import Any, Callable
 
 from ..errors import ArgumentError, ArgumentTypeError
 from ..support import tensors
+from .arguments import Arguments
+from .checks import extents
 
 #: Names of the lists, in the order of operators.
 NAMES = ("block_count", "block_index", "full_count", "full_index")
@@ -61,10 +63,6 @@ class Lists:
     keys: int
     given_by_key: tuple[Any, ...] = ()
     by_key: tuple[Any, ...] = ()
-
-    @property
-    def named(self) -> dict[str, Any]:
-        return {**dict(zip(NAMES, self.tensors)), "block_size": self.size}
 
     @property
     def all_names(self) -> tuple[str, ...]:
@@ -119,6 +117,19 @@ def read(
         by_key = []
     _check_by_key(by_key, given, size)
     return Lists(given, size, fits, queries, keys, tuple(by_key)), mod
+
+
+def read_asked(q: Any, k: Any, asked: Arguments) -> Arguments:
+    """With lists of blocks, and the mask_mod beside them, in place of a block_mask."""
+    if asked.block_mask is None:
+        return asked
+    if asked.mask_mod is not None:
+        raise ArgumentError("mask_mod", "is given beside block_mask, which has one")
+    lists, mask_mod = read(
+        asked.block_mask, *extents(q, k, asked.layout),
+        asked.causal or asked.window is not None,
+    )  # fmt: skip
+    return asked.replace(block_mask=None, mask_mod=mask_mod, lists=lists)
 
 
 def for_gradients(lists: Lists, others: bool = False) -> Lists | None:

@@ -141,3 +141,12 @@ def out_type(out_dtype: Any, q: str, v: str, is_edited: bool = False) -> str:
     if chosen not in allowed:
         raise ArgumentTypeError("out_dtype", f"{out_dtype}, expected {' or '.join(allowed)}")
     return chosen
+
+
+def extents(q: Any, k: Any, layout: Any) -> tuple[int, int, int, int]:
+    """Batch, heads, queries and keys of a call."""
+    b, h, s = DIMS[check_layout(layout)]
+    for name, one in (("q", q), ("k", k)):
+        if len(one.shape) != 4:
+            raise ArgumentError(name, f"rank {len(one.shape)}, expected 4 ({layout})")
+    return q.shape[b], q.shape[h], q.shape[s], k.shape[s]

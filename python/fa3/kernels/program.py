@@ -11,6 +11,7 @@ import json
 from typing import Any, Sequence
 
 from ..mods.trace import Traced
+from .arguments import Arguments
 from .spec import Auxiliary, Regions
 
 #: Tensors besides q, k and v, in the order in which operators take them; those
@@ -85,23 +86,20 @@ known_places: dict[Regions, dict[str, list[tuple[str, int]]]] = {}
 
 
 def to_text(
-    causal: Any, window: Any, softcap: Any, out_dtype: Any, lse: Any, layout: str,
-    extras: str = "", mods: str = "", backward: str | None = None,
-    interpret: Any = False, top_left: bool = False, grads: str = "",
-    block_size: tuple[int, int] | None = None, dropout: float = 0.0,
-    max_logits: bool = False,
+    asked: Arguments, extras: str = "", mods: str = "", backward: str | None = None,
+    grads: str = "", block_size: tuple[int, int] | None = None,
 ) -> str:  # fmt: skip
     """A Program as text. Simple enough for Dynamo to follow: `extras` and `grads`
     are names with commas between, `mods` what mods_text gives."""
-    left, right = window if window is not None else (None, None)
-    out = str(out_dtype)[6:] if out_dtype is not None else "None"
+    left, right = asked.window if asked.window is not None else (None, None)
+    out = str(asked.out_dtype)[6:] if asked.out_dtype is not None else "None"
     blocks = "None" if block_size is None else f"{block_size[0]},{block_size[1]}"
     return (
-        f"causal={bool(causal)} left={left} right={right} softcap={float(softcap)} "
-        f"out={out} lse={bool(lse)} layout={layout} top_left={bool(top_left)} "
-        f"interpret={interpret} backward={backward} grads={grads} extras={extras} "
-        f"blocks={blocks} dropout={float(dropout)} max_logits={bool(max_logits)} "
-        f"mods={mods}"
+        f"causal={bool(asked.causal)} left={left} right={right} "
+        f"softcap={float(asked.softcap)} out={out} lse={bool(asked.return_lse)} "
+        f"layout={asked.layout} top_left={bool(asked.top_left)} interpret={asked.interpret} "
+        f"backward={backward} grads={grads} extras={extras} blocks={blocks} "
+        f"dropout={float(asked.dropout_p)} max_logits={bool(asked.max_logits)} mods={mods}"
     )
 
 

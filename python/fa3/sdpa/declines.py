@@ -36,39 +36,46 @@ def declines(
     """Why a call is torch's; "" if it is ours."""
     if dropout:
         return "dropout"
+    why = declines_operands(q, k, v, 4, 1, scale)
+    if why or bias is None:
+        return why or declines_device(q)
+    return declines_mask(bias, q, k) or declines_device(q)
+
+
+def declines_operands(
+    q: Any, k: Any, v: Any, rank: int, heads: int, scale: float | None
+) -> str:
+    """What q, k and v are declined for, whose dimension `heads` are heads."""
     if q.dtype not in (torch.float16, torch.bfloat16):
         return f"element type {q.dtype}"
     for one in (q, k, v):
-        if one.dim() != 4:
+        if one.dim() != rank:
             return f"rank {one.dim()}"
         if one.dtype != q.dtype:
             return f"element types {q.dtype} and {one.dtype}"
-    if not q.shape[0] == k.shape[0] == v.shape[0]:
+    if rank == 4 and not q.shape[0] == k.shape[0] == v.shape[0]:
         return "batches of different size"
-    if k.shape[2] != v.shape[2] or q.shape[3] != k.shape[3]:
+    rows, groups = [list(one.shape[:-1]) for one in (k, v)], [one.shape[heads] for one in (q, k, v)]
+    for one in rows:
+        del one[heads]
+    if rows[0] != rows[1] or q.shape[-1] != k.shape[-1]:
         return "shapes that do not fit"
-    if k.shape[1] == 0 or q.shape[1] % k.shape[1] or v.shape[1] != k.shape[1]:
+    if groups[1] == 0 or groups[0] % groups[1] or groups[1] != groups[2]:
         return "heads that key heads do not divide"
-    wide = checks.declines_head_dims(q.shape[3], v.shape[3])
+    wide = checks.declines_head_dims(q.shape[-1], v.shape[-1])
     if wide:
         return wide
     if scale is not None and not 0.0 < scale <= checks.MAX_SCALE_OF_GRADIENTS:
         return f"scale {scale}"
     for one in (q, k, v):
-        strides = one.stride()
-        if strides[3] != 1:
+        *strides, last = one.stride()
+        if last != 1:
             return "last dimension not contiguous"
-        if any(
-            stride % 8 and extent > 1 for stride, extent in zip(strides[:3], one.shape)
-        ):
+        if any(stride % 8 and extent > 1 for stride, extent in zip(strides, one.shape)):
             return "strides that are no multiples of 16 bytes"
         if one.data_ptr() % 16:
             return "addresses that are no multiples of 16 bytes"
-    if bias is not None:
-        why = declines_mask(bias, q, k)
-        if why:
-            return why
-    return declines_device(q)
+    return ""
 
 
 def declines_dropout(p: float) -> str:

@@ -11,9 +11,11 @@ import torch
 
 from .. import serving
 from ..calls import gradients, request
-from ..kernels import checks, program
-from ..serving import operators
+from ..kernels import program
+from ..kernels.arguments import Arguments, Sequences
+from ..serving import packed_kernels
 from ..support import values
+from .declines import declines_operands
 
 FORWARD, BACKWARD = "_flash_attention_forward", "_flash_attention_backward"
 
@@ -32,9 +34,11 @@ def forward(
         why = why or (f"argument {name}" if one is not None else "")
     made: Any = why
     if not made and not switch.runs_stock():
-        named = _named(is_causal, window_size_left, window_size_right, scale, switch)
-        made = switch.counted(_run, query, key, value, cum_seq_q, cum_seq_k, max_q, max_k,
-                              seqused_k, named)  # fmt: skip
+        asked = _asked(is_causal, window_size_left, window_size_right, scale, switch)
+        asked = asked.replace(
+            cu_q=cum_seq_q, cu_k=cum_seq_k, max_q=max_q, max_k=max_k, used_k=seqused_k
+        )
+        made = switch.counted(_run, query, key, value, asked)
     if isinstance(made, str):
         return switch.run_stock(
             made, FORWARD, keys, query, key, value, cum_seq_q, cum_seq_k, max_q, max_k,
@@ -61,9 +65,10 @@ def backward(
     for name, one in more.items():
         made = made or (f"argument {name}" if one is not None else "")
     if not made and not switch.runs_stock():
-        named = _named(is_causal, window_size_left, window_size_right, scale, switch)
-        made = switch.counted(_run_backward, grad_out, query, key, value, out, logsumexp,
-                              cum_seq_q, cum_seq_k, max_q, named, gradients=True)  # fmt: skip
+        asked = _asked(is_causal, window_size_left, window_size_right, scale, switch)
+        asked = asked.replace(cu_q=cum_seq_q, cu_k=cum_seq_k, max_q=max_q)
+        saved = (query, key, value, out, logsumexp)
+        made = switch.counted(_run_backward, grad_out, saved, asked, gradients=True)
     if isinstance(made, str):
         return switch.run_stock(
             f"gradients: {made}", BACKWARD, keys, grad_out, query, key, value, out,
@@ -74,47 +79,33 @@ def backward(
     return made
 
 
-def _named(causal: bool, left: Any, right: Any, scale: Any, switch: Any) -> dict[str, Any]:
-    return {
-        "causal": bool(causal), "window": values.window((left, right)), "softcap": 0.0,
-        "chunk": 0, "scale": scale, "interpret": switch.interpret,
-    }  # fmt: skip
-
-
-def _run(
-    q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, max_q: int, max_k: int, used_k: Any,
-    named: dict[str, Any],
-) -> Any:  # fmt: skip
-    if cu_q is cu_k is used_k is None:
-        return request.run_program(q, k, v, (), (), _text(named), named["scale"])
-    return serving.attention(
-        q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_k=used_k,
-        return_lse=True, **named,
+def _asked(causal: Any, left: Any, right: Any, scale: Any, switch: Any) -> Sequences:
+    return Sequences(
+        causal=bool(causal), window=values.window((left, right)), scale=scale,
+        return_lse=True, interpret=switch.interpret,
     )  # fmt: skip
 
 
-def _run_backward(
-    do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cu_q: Any, cu_k: Any, max_q: int,
-    named: dict[str, Any],
-) -> Any:  # fmt: skip
-    if cu_q is cu_k is None:
-        *made, _ = gradients.backward(
-            do, None, q, k, v, o, lse, (), (), _text(named), named["scale"]
-        )
+def _run(q: Any, k: Any, v: Any, asked: Sequences) -> Any:
+    if asked.cu_q is asked.cu_k is asked.used_k is None:
+        return request.run_program(q, k, v, (), (), _text(asked), asked.scale)
+    return serving.attention(q, k, v, **asked.named)
+
+
+def _run_backward(do: Any, saved: Any, asked: Sequences) -> Any:
+    if asked.cu_q is asked.cu_k is None:
+        *made, _ = gradients.backward(do, None, saved, (), (), _text(asked), asked.scale)
         return tuple(made)
-    grads = [one.new_zeros(one.shape) for one in (q, k, v)]
-    operators.packed_gradients(
-        do, None, q, k, v, o, lse, grads, (cu_q, cu_k, None, None), max_q, named,
-        gradients.is_deterministic(),
-    )  # fmt: skip
+    grads = [one.new_zeros(one.shape) for one in saved[:3]]
+    same = gradients.is_deterministic()
+    packed_kernels.gradients(do, None, saved, grads, asked, same)
     return tuple(grads)
 
 
-def _text(named: dict[str, Any]) -> str:
-    return program.to_text(
-        named["causal"], named["window"], 0.0, None, True, "bshd",
-        interpret=named["interpret"],
-    )  # fmt: skip
+def _text(asked: Sequences) -> str:
+    return program.to_text(Arguments(
+        asked.causal, asked.window, return_lse=True, layout="bshd", interpret=asked.interpret
+    ))  # fmt: skip
 
 
 def _declines(
@@ -124,36 +115,9 @@ def _declines(
     """Why a call is torch's; "" if it is ours."""
     if dropout:
         return "dropout"
-    if q.dtype not in (torch.float16, torch.bfloat16):
-        return f"element type {q.dtype}"
     if (cu_q is None) != (cu_k is None):
         return "starts of queries or of keys, not both"
-    rank = 4 if cu_q is None else 3
-    for one in (q, k, v):
-        if one.dim() != rank:
-            return f"rank {one.dim()}"
-        if one.dtype != q.dtype:
-            return f"element types {q.dtype} and {one.dtype}"
     for one in (cu_q, cu_k, used_k):
         if one is not None and (one.dtype != torch.int32 or not one.is_contiguous()):
             return f"lengths of {one.dtype}, not contiguous int32"
-    if k.shape[:-1] != v.shape[:-1] or q.shape[-1] != k.shape[-1]:
-        return "shapes that do not fit"
-    if rank == 4 and q.shape[0] != k.shape[0]:
-        return "batches of different size"
-    if k.shape[-2] == 0 or q.shape[-2] % k.shape[-2]:
-        return "heads that key heads do not divide"
-    wide = checks.declines_head_dims(q.shape[-1], v.shape[-1])
-    if wide:
-        return wide
-    if scale is not None and not 0.0 < scale <= checks.MAX_SCALE_OF_GRADIENTS:
-        return f"scale {scale}"
-    for one in (q, k, v):
-        *strides, last = one.stride()
-        if last != 1:
-            return "last dimension not contiguous"
-        if one.data_ptr() % 16 or any(
-            stride % 8 and extent > 1 for stride, extent in zip(strides, one.shape)
-        ):
-            return "addresses or strides that are no multiples of 16 bytes"
-    return ""
+    return declines_operands(q, k, v, 4 if cu_q is None else 3, -2, scale)

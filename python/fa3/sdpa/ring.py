@@ -16,8 +16,11 @@ import torch
 
 from ..calls import gradients
 from ..calls.request import run_program
+from ..kernels.arguments import Arguments
 from ..kernels.program import to_text
+from . import counts
 from .declines import declines
+from .operators import _declines_backward, _no_state
 
 _MODULE = "torch.distributed.tensor.experimental._context_parallel._attention"
 _PREFIX = "_scaled_dot_product_ring_"
@@ -90,19 +93,11 @@ def _backward(rings: Rings, module: Any, kind: str, stock: Callable[..., Any]) -
     return ring
 
 
-def _declines_backward() -> str:
-    from . import _declines_backward
-
-    return _declines_backward()
-
-
 def _count(one: Ring, made: Any, what: str) -> None:
     """The steps of a ring behind the first, which is counted."""
-    from . import report
-
     if not isinstance(made, str):
         steps = sum([one.parts(step) is not None for step in range(one.size)])
-        setattr(report(), what, getattr(report(), what) + steps - 1)
+        setattr(counts.report(), what, getattr(counts.report(), what) + steps - 1)
 
 
 #: Behind query, key and value.
@@ -142,8 +137,6 @@ def _declines(module: Any, mesh: Any, q: Any, k: Any, v: Any, asked: dict[str, A
 
 def _as_operator(kind: str, q: Any, o: Any, lse: Any) -> tuple[Any, ...]:
     """What torch's operator of that kind gives."""
-    from . import _no_state
-
     state, pair = _no_state(q.device)
     queries = q.shape[2]
     if kind == "flash":
@@ -188,9 +181,8 @@ class Ring:
 
     def text(self, causal: bool, lse: bool = True, **named: Any) -> str:
         out = named.pop("out", None)
-        return to_text(
-            causal, None, 0.0, out, lse, "bhsd", interpret=self.interpret, **named
-        )
+        asked = Arguments(causal, out_dtype=out, return_lse=lse, interpret=self.interpret)
+        return to_text(asked, **named)
 
     def keys(self, k: Any, v: Any) -> Iterator[tuple[Any, Any]]:
         """Keys and values of all processes, in the order of the steps, which are on the
@@ -338,7 +330,7 @@ class Ring:
         into: Any = None,
     ) -> tuple[Any, ...]:  # fmt: skip
         *made, _ = gradients.backward(
-            do, None, q, k, v, o, lse, (), (), self.text(causal), self.scale, into
+            do, None, (q, k, v, o, lse), (), (), self.text(causal), self.scale, into
         )
         return tuple(made)
 

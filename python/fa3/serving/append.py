@@ -6,18 +6,18 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError
+from ..kernels.arguments import Sequences
 from ..kernels.serving_spec import Append
 from ..kernels.spec import FLOATS_8
 from ..support import tensors
 
 
-def check(
-    call: Any, k_new: Any, v_new: Any, cos: Any, sin: Any, interleaved: bool,
-    position: Any,
-) -> Append | None:  # fmt: skip
-    """What is appended in a call (fa3.serving._Call), whose tensors are added to it.
+def check(call: Any, asked: Sequences) -> Append | None:
+    """What is appended in a call (fa3.serving.call), whose tensors are added to it.
     What the kernel does not take was written before (fa3.serving.cache_rows)."""
-    check_pairs(k_new, v_new, cos, sin)
+    check_pairs(asked)
+    k_new, v_new, position = asked.k_new, asked.v_new, asked.rotary_at
+    cos, sin = asked.rotary_cos, asked.rotary_sin
     if k_new is None:
         for name, one in (("rotary_cos", cos), ("rotary_seqlens", position)):
             if one is not None:
@@ -59,15 +59,16 @@ def check(
             raise ArgumentError(name, "is not on the device of q")
     call.given["new"] = k_new.shape[1]
     return Append(
-        pairs, table, interleaved, own_first, position is not None,
+        pairs, table, bool(asked.rotary_interleaved), own_first, position is not None,
         given if of_8_bits else "", shared,
     )  # fmt: skip
 
 
-def check_pairs(k_new: Any, v_new: Any, cos: Any, sin: Any) -> None:
+def check_pairs(asked: Sequences) -> None:
+    k_new, v_new = asked.k_new, asked.v_new
     if (k_new is None) != (v_new is None):
         raise ArgumentError("k" if k_new is None else "v", "is needed: k and v go together")
-    if (cos is None) != (sin is None):
+    if (asked.rotary_cos is None) != (asked.rotary_sin is None):
         raise ArgumentError("rotary_cos", "and rotary_sin go together")
 
 

@@ -10,28 +10,27 @@ import torch
 
 from ..errors import ArgumentError, ArgumentTypeError
 from ..kernels import checks
+from ..kernels.arguments import Sequences
 from ..kernels.spec import FLOATS_8
 from ..support import tensors
 
 
-def is_apart(
-    q: Any, k: Any, v: Any, cu_q: Any, k_new: Any, cu_new: Any, cos: Any,
-    all_at_one: bool, has_pages: bool,
-) -> bool:
+def is_apart(q: Any, k: Any, v: Any, asked: Sequences) -> bool:
     """Whether new keys are written here, and not by the kernel: packed ones, those of
     8 bits, rows too wide for it, those of caches that have pages in common, and turned
     ones of caches of 8 bits, beside packed queries, and beside several queries that are
     all at one position."""
     of_8_bits = k.element_size() == 1
-    if cu_new is not None or (of_8_bits and k_new.element_size() == 1):
+    if asked.cu_new is not None or (of_8_bits and asked.k_new.element_size() == 1):
         return True
-    if has_pages and _share_pages(k, v):
+    if asked.page_table is not None and _share_pages(k, v):
         return True
     if max(k.shape[-1], v.shape[-1]) > checks.MAX_HEAD_DIM:
         return True
-    return cos is not None and (
-        of_8_bits or cu_q is not None or (all_at_one and q.dim() == 4 and q.shape[1] > 1)
-    )
+    return asked.rotary_cos is not None and (
+        of_8_bits or asked.cu_q is not None
+        or (asked.at_one and q.dim() == 4 and q.shape[1] > 1)
+    )  # fmt: skip
 
 
 def _share_pages(k: Any, v: Any) -> bool:
@@ -45,13 +44,13 @@ def _share_pages(k: Any, v: Any) -> bool:
     return 0 < apart < low.shape[0] * page and apart % page == 0
 
 
-def write(
-    q: Any, caches: tuple[Any, Any], new: tuple[Any, Any], cu_q: Any, cu_new: Any,
-    used: Any, batch_index: Any, page_table: Any, tables: tuple[Any, Any],
-    interleaved: bool, position: Any, all_at_one: bool, descales: tuple[Any, Any],
-) -> tuple[Any, Any]:  # fmt: skip
-    """Writes new rows into the caches, and gives the turned queries and how many rows
-    each sequence has then. Arguments are those of serving.attention."""
+def write(q: Any, k: Any, v: Any, asked: Sequences) -> tuple[Any, Any]:
+    """Writes new rows into the caches k and v, and gives the turned queries and how many
+    rows each sequence has then."""
+    cu_q, cu_new, used = asked.cu_q, asked.cu_new, asked.used_k
+    batch_index, page_table = asked.batch_index, asked.page_table
+    position, new = asked.rotary_at, (asked.k_new, asked.v_new)
+    interleaved, cos = bool(asked.rotary_interleaved), asked.rotary_cos
     if used is None:
         raise ArgumentError("cache_seqlens", "is needed: new keys go behind so many rows")
     sequences = q.shape[0] if cu_q is None else cu_q.numel() - 1
@@ -68,9 +67,8 @@ def write(
             page_table.shape[0] != rows
         ):  # fmt: skip
             raise ArgumentTypeError("page_table", f"expected int32 ({rows}, pages)")
-    for name, cache, rows in zip("kv", caches, new):
+    for name, cache, rows in zip("kv", (k, v), new):
         _check_rows(name, cache, rows, new[0], None if cu_new is not None else sequences)
-    cos, sin = tables
     at = used
     if position is not None and cos is not None:
         _check_array("rotary_seqlens", position, sequences)
@@ -80,14 +78,16 @@ def write(
     inside = owner < sequences
     owner = owner.clamp(max=sequences - 1)
     if cos is not None:
+        sin = asked.rotary_sin
         _check_tables(cos, sin, q.shape[-1])
         k_new = turn(k_new, at[owner] + number, cos, sin, interleaved)
         of_q, row = _places(q, cu_q)
         of_q = of_q.clamp(max=sequences - 1)
-        row = at[of_q] if all_at_one else at[of_q] + row
+        row = at[of_q] if asked.at_one else at[of_q] + row
         q = turn(q.reshape(-1, *q.shape[-2:]), row, cos, sin, interleaved).view(q.shape)
-    put = _find(caches[0], used[owner] + number, inside, owner, batch_index, page_table)
-    for cache, rows, given, descale in zip(caches, (k_new, v_new), new, descales):
+    put = _find(k, used[owner] + number, inside, owner, batch_index, page_table)
+    descales = (asked.k_descale, asked.v_descale)
+    for cache, rows, given, descale in zip((k, v), (k_new, v_new), new, descales):
         if given.element_size() > cache.element_size() and descale is not None:
             units = descale.expand(sequences, cache.shape[-2])[owner]
             rows = rows.float() / units[..., None]

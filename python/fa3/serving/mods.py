@@ -35,7 +35,7 @@ def form(traced: Traced | None) -> Any:
 
 
 def add(call: Any, traced: Traced) -> None:
-    """The tensors and numbers that mods read, to a call (fa3.serving._Call). An index
+    """The tensors and numbers that mods read, to a call (fa3.serving.call). An index
     outside of a table reads 0; those of sequences and heads have to be there."""
     extents = {
         "b": call.sequences, "h": call.heads, "i": call.most_queries,

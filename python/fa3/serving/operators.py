@@ -5,17 +5,18 @@ calls go past them. Imported while something is traced."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 import torch
 
-from .. import serving
 from ..autograd import flops
 from ..autograd.namespace import NAME, ops
 from ..calls import gradients, merging
 from ..errors import UnsupportedError
+from ..kernels.arguments import Sequences
 from ..support import watch
-from . import packed
+from . import packed_kernels
+from .eager import run
 
 _ARRAYS = "Tensor? cu_q, Tensor? cu_k, Tensor? used_q, Tensor? used_k"
 _PLACES = "Tensor? batch_index, Tensor? leftpad, Tensor? page_table"
@@ -64,68 +65,52 @@ def _ends(window: Any) -> tuple[int | None, int | None]:
     return left, right
 
 
-_ARRAY_NAMES = (
+_FIRST = (
     "cu_q", "cu_k", "used_q", "used_k", "batch_index", "leftpad", "page_table", "sinks",
-    "q_descale", "k_descale", "v_descale",
+    "q_descale", "k_descale", "v_descale", "max_q", "max_k", "causal",
 )  # fmt: skip
+_LAST = ("chunk", "scale", "splits", "pack_heads", "return_lse")
 _NEW_NAMES = (
     "k_new", "v_new", "rotary_cos", "rotary_sin", "rotary_interleaved", "rotary_at",
     "cu_new",
 )  # fmt: skip
-_DEFAULTS: dict[str, Any] = {
-    **dict.fromkeys((*_ARRAY_NAMES, *_NEW_NAMES)), "max_q": None, "max_k": None,
-    "causal": False, "window": None, "softcap": 0.0, "chunk": 0, "scale": None,
-    "splits": 0, "pack_heads": None, "return_lse": False, "out": None,
-    "rotary_interleaved": False, "interpret": False,
-}  # fmt: skip
+_NAMES = (*_FIRST, "left", "right", "softcap", *_LAST, "interpret", *_NEW_NAMES)
 
 
-def serve(q: Any, k: Any, v: Any, **given: Any) -> Any:
+def serve(q: Any, k: Any, v: Any, asked: Sequences) -> Any:
     """serving.attention, where graphs are made, or others record; `out` by a copy."""
     if not torch.compiler.is_compiling():
         flops.count()
-    named = _DEFAULTS | given
-    left, right = _ends(named["window"])
-    rest = [named[name] for name in (*_ARRAY_NAMES, "max_q", "max_k", "causal")]
-    rest += [left, right, float(named["softcap"])]
-    rest += [named[name] for name in ("chunk", "scale", "splits", "pack_heads", "return_lse")]
-    rest.append(_spelled(named["interpret"]))
-    new = [named[name] for name in _NEW_NAMES]
+    left, right = _ends(asked.window)
+    rest = [getattr(asked, name) for name in _FIRST]
+    rest += [left, right, float(asked.softcap)]
+    rest += [getattr(asked, name) for name in _LAST]
+    rest.append(_spelled(asked.interpret))
+    new = [getattr(asked, name) for name in _NEW_NAMES]
     if all([one is None for one in (*new[:4], *new[5:])]):
         o, lse = ops.serve(q, k, v, *rest)
     else:
         o, lse = ops.append(q, k, v, *rest, *new)
-    out = named["out"]
+    out = asked.out
     if out is not None:
         watch.check_output("out", o, out)
         out.copy_(o)
         o = out
-    return (o, lse) if named["return_lse"] else o
+    return (o, lse) if asked.return_lse else o
 
 
-def _serve(
-    q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, used_q: Any, used_k: Any,
-    batch_index: Any, leftpad: Any, page_table: Any, sinks: Any, q_descale: Any,
-    k_descale: Any, v_descale: Any, max_q: Any, max_k: Any, causal: bool,
-    window_left: Any, window_right: Any, softcap: float, chunk: int, scale: Any,
-    splits: int, pack_heads: Any, return_lse: bool, interpret: str, k_new: Any = None,
-    v_new: Any = None, rotary_cos: Any = None, rotary_sin: Any = None,
-    rotary_interleaved: bool = False, rotary_at: Any = None, cu_new: Any = None,
-) -> Any:  # fmt: skip
-    ends = (window_left, window_right)
-    made = serving.attention(
-        q, k, v, cu_q=cu_q, cu_k=cu_k, max_q=max_q, max_k=max_k, used_q=used_q,
-        used_k=used_k, batch_index=batch_index, leftpad=leftpad, page_table=page_table,
-        causal=causal, window=None if ends == (None, None) else ends, softcap=softcap,
-        chunk=chunk, scale=scale, sinks=sinks, q_descale=q_descale, k_descale=k_descale,
-        v_descale=v_descale, splits=splits, pack_heads=pack_heads, return_lse=return_lse,
-        k_new=k_new, v_new=v_new, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
-        rotary_interleaved=rotary_interleaved, rotary_at=rotary_at, cu_new=cu_new,
-        interpret=interpret or False,
-    )  # fmt: skip
-    if return_lse:
-        return made
-    return made, q.new_empty((0,), dtype=torch.float32)
+def _asked(names: Sequence[str], given: Sequence[Any]) -> Sequences:
+    """What an operator is asked for, of its arguments by name."""
+    named = dict(zip(names, given))
+    ends = named.pop("left"), named.pop("right")
+    named["interpret"] = named["interpret"] or False
+    return Sequences(window=None if ends == (None, None) else ends, **named)
+
+
+def _serve(q: Any, k: Any, v: Any, *given: Any) -> Any:
+    asked = _asked(_NAMES, given)
+    made = run(q, k, v, asked)
+    return made if asked.return_lse else (made, q.new_empty((0,), dtype=torch.float32))
 
 
 def _outputs(q: Any, k: Any, v: Any, return_lse: bool) -> Any:
@@ -147,31 +132,34 @@ def _serve_fake(q: Any, k: Any, v: Any, *rest: Any) -> Any:
 # -----------------------------------------------------------------------------
 
 
-def attention(
-    q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, max_q: Any, max_k: Any, used_q: Any,
-    used_k: Any, *, causal: bool, window: Any, softcap: float, chunk: int, scale: Any,
-    return_lse: bool, interpret: bool | str = False, deterministic: bool = False,
-) -> Any:  # fmt: skip
+_PACKED_NAMES = (
+    "cu_q", "cu_k", "used_q", "used_k", "max_q", "max_k", "causal", "left", "right",
+    "softcap", "chunk", "scale", "deterministic", "interpret",
+)  # fmt: skip
+
+
+def _described(asked: Sequences, deterministic: bool) -> tuple[Any, ...]:
+    """Arguments of an operator behind starts and lengths."""
+    left, right = _ends(asked.window)
+    return (
+        asked.max_q, asked.max_k, asked.causal, left, right, float(asked.softcap), asked.chunk,
+        asked.scale, deterministic, _spelled(asked.interpret),
+    )  # fmt: skip
+
+
+def attention(q: Any, k: Any, v: Any, asked: Sequences, deterministic: bool) -> Any:
     """packed.attention, where Dynamo traces, or others record."""
-    left, right = _ends(window)
     o, lse = ops.packed(
-        q, k, v, cu_q, cu_k, used_q, used_k, max_q, max_k, causal, left, right,
-        float(softcap), chunk, scale, deterministic or gradients.is_deterministic(),
-        _spelled(interpret),
+        q, k, v, asked.cu_q, asked.cu_k, asked.used_q, asked.used_k,
+        *_described(asked, deterministic or gradients.is_deterministic()),
     )  # fmt: skip
-    return (o, lse) if return_lse else o
+    return (o, lse) if asked.return_lse else o
 
 
-def _packed(
-    q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, used_q: Any, used_k: Any, max_q: int,
-    max_k: int, causal: bool, window_left: Any, window_right: Any, softcap: float,
-    chunk: int, scale: Any, deterministic: bool, interpret: str,
-) -> Any:  # fmt: skip
-    return _serve(
-        q, k, v, cu_q, cu_k, used_q, used_k, None, None, None, None, None, None, None,
-        max_q, max_k, causal, window_left, window_right, softcap, chunk, scale, 0, None,
-        True, interpret,
-    )  # fmt: skip
+def _packed(q: Any, k: Any, v: Any, *given: Any) -> Any:
+    *rest, _, interpret = given
+    names = [name for name in _PACKED_NAMES if name != "deterministic"]
+    return run(q, k, v, _asked(names, (*rest, interpret)).replace(return_lse=True))
 
 
 def _packed_fake(q: Any, k: Any, v: Any, *rest: Any) -> Any:
@@ -199,56 +187,25 @@ def _backward_rule(ctx: Any, do: Any, dlse: Any) -> Any:
     return *grads, *none
 
 
-def _packed_backward(
-    do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cu_q: Any, cu_k: Any,
-    used_q: Any, used_k: Any, max_q: int, max_k: int, causal: bool, window_left: Any,
-    window_right: Any, softcap: float, chunk: int, scale: Any, deterministic: bool,
-    interpret: str,
-) -> Any:  # fmt: skip
-    grads = [one.new_zeros(one.shape) for one in (q, k, v)]
-    packed_gradients(
-        do, dlse, q, k, v, o, lse, grads, (cu_q, cu_k, used_q, used_k), max_q,
-        {"causal": causal, "window": (window_left, window_right), "softcap": softcap,
-         "chunk": chunk, "scale": scale, "interpret": interpret or False},
-        deterministic,
-    )  # fmt: skip
+def _packed_backward(do: Any, dlse: Any, *given: Any) -> Any:
+    saved, (*rest, deterministic, interpret) = given[:5], given[5:]
+    names = [name for name in _PACKED_NAMES if name != "deterministic"]
+    grads = [one.new_zeros(one.shape) for one in saved[:3]]
+    asked = _asked(names, (*rest, interpret))
+    packed_kernels.gradients(do, dlse, saved, grads, asked, deterministic)
     return tuple(grads)
 
 
 def backward(
-    do: Any, dlse: Any, given: Any, arrays: Any, max_q: int, max_k: int,
-    named: dict[str, Any], deterministic: bool,
-) -> Any:  # fmt: skip
-    """dq, dk and dv of packed sequences, of q, k, v, o and lse."""
+    do: Any, dlse: Any, given: Sequence[Any], asked: Sequences, deterministic: bool
+) -> Any:
+    """dq, dk and dv of packed sequences; `given` are the tensors of a call and its
+    results, as packed_kernels.READ has them."""
     flops.count()
-    left, right = _ends(named["window"])
+    q, k, v, *arrays, o, lse = given
     return ops.packed_backward(
-        do, dlse, *given, *arrays, max_q, max_k, named["causal"], left, right,
-        float(named["softcap"]), named["chunk"], named["scale"], deterministic,
-        _spelled(named["interpret"]),
-    )  # fmt: skip
-
-
-def packed_gradients(
-    do: Any, dlse: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, grads: Any,
-    arrays: Any, max_q: int, named: dict[str, Any], deterministic: bool,
-) -> None:  # fmt: skip
-    """Writes dq, dk and dv, `grads`, whose rows that are none of a sequence stay as
-    they are."""
-    from .. import torch as door
-
-    if door._kind not in door.OWN:
-        raise UnsupportedError(f"gradients of packed sequences, set_backward({door._kind})")
-    with torch.no_grad():
-        arrays = serving.with_empty_sequences(*arrays)
-        values = dict(zip(("cu_q", "cu_k", "used_q", "used_k"), arrays))
-        values |= {
-            "q": q, "k": k, "v": v, "o": o, "lse": lse, "max_q": max_q,
-            "do": do.resolve_neg().contiguous(),
-            "dlse": None if dlse is None else dlse.resolve_neg().contiguous(),
-            **dict(zip(("dq", "dk", "dv"), grads)),
-        }  # fmt: skip
-        packed._run(values, named, deterministic)
+        do, dlse, q, k, v, o, lse, *arrays, *_described(asked, deterministic)
+    )
 
 
 def _packed_backward_fake(do: Any, dlse: Any, q: Any, k: Any, v: Any, *rest: Any) -> Any:
@@ -284,10 +241,9 @@ def merge(
 def _merge(
     outs: Any, lses: Any, sinks: Any, layout: str, out_dtype: Any, interpret: str
 ) -> Any:
-    return merging.merge(
-        outs, lses, sinks=sinks, layout=layout, out_dtype=out_dtype,
-        interpret=interpret or False,
-    )  # fmt: skip
+    return merging.run(
+        outs, lses, sinks=sinks, layout=layout, out_dtype=out_dtype, interpret=interpret or False
+    )
 
 
 def _merge_fake(

@@ -32,11 +32,11 @@ def asked_in_c() -> tuple[Any, Any]:
     return (_modes, _transforms, is_tracing), ((forward_ad, "_current_level", -1),)
 
 
-def asked_in_backward(door: Any) -> tuple[Any, Any]:
+def asked_in_backward(choices: Any) -> tuple[Any, Any]:
     """What it asks in a backward besides: else somebody derives it, or wants the same
-    bits in every run. `door` is fa3.torch."""
+    bits in every run. `choices` are fa3.calls.choices."""
     asks = torch.is_grad_enabled, torch._C._get_deterministic_algorithms
-    return asks, ((door, "_kind", "fa3"),)
+    return asks, ((choices, "backward", "fa3"),)
 
 
 def is_recorded() -> bool:

@@ -4,6 +4,8 @@
 import torch
 
 import fa3
+from fa3.kernels import program
+from fa3.kernels.arguments import Arguments
 
 from .common import DEVICE, check, compare, random, reference
 
@@ -140,7 +142,7 @@ def part_gradients(quick):
         fa3.torch.set_backward("fa3")
     with check("gradients", "opcheck of torch.ops.fa3.backward"):
         small = [one[:, :, :200].contiguous() for one in (q, k, v)]
-        text = fa3.kernels.program.to_text(True, None, 0.0, None, True, "bhsd")
+        text = program.to_text(Arguments(True, return_lse=True))
         o, lse = torch.ops.fa3.forward(*small, [], [], text, 0.1)
         torch.library.opcheck(
             torch.ops.fa3.backward.default,

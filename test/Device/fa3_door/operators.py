@@ -6,6 +6,8 @@ import threading
 import torch
 
 import fa3
+from fa3.kernels import program
+from fa3.kernels.arguments import Arguments
 
 from .common import DEVICE, check, compare, random, reference
 
@@ -41,7 +43,7 @@ def part_torch(quick):
             o = compiled(q, k, v, score, mask)
             compare(notes, o, reference(q, k, v, score=score, mask=mask)[0], 3e-2)
     with check("torch", "opcheck"):
-        text = fa3.kernels.program.to_text(True, None, 0.0, None, True, "bhsd")
+        text = program.to_text(Arguments(True, return_lse=True))
         for operator in (torch.ops.fa3.forward, torch.ops.fa3.inference):
             torch.library.opcheck(operator.default, (q, k, v, [], [], text, 0.1))
     for named in ({}, {"causal": True}, {"window": (64, 0)}):

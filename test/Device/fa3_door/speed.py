@@ -10,6 +10,8 @@ from torch.nn.attention.flex_attention import create_block_mask
 
 import fa3
 from fa3 import flash_attn_interface as door
+from fa3.kernels import program
+from fa3.kernels.arguments import Arguments
 
 from .common import DEVICE, check, random
 
@@ -21,7 +23,7 @@ def part_overhead(quick):
     blocks = create_block_mask(mask_mod, None, None, 64, 64, device=DEVICE)
     one, cache = (random(2, n, 8, 64, dtype=torch.bfloat16) for n in (1, 256))
     lengths = torch.full((2,), 200, dtype=torch.int32, device=DEVICE)
-    text = fa3.kernels.program.to_text(True, None, 0.0, None, False, "bhsd")
+    text = program.to_text(Arguments(True))
     operator = torch.ops.fa3.inference.default if fa3.torch else None
     calls = {
         "fa3.attention": lambda: fa3.attention(q, q, q, causal=True),
