@@ -5,6 +5,7 @@ Autograd and torch.compile are torch's own."""
 
 import contextlib
 import unittest
+import warnings
 from unittest import mock
 
 import support
@@ -380,6 +381,32 @@ class SwitchTest(switch_case.SwitchCase):
             self.run_backend(name, q, self.k, self.v).sum().backward()
             self.assertTrue(bool((q.grad == 7).all()))
         self.assertEqual(self.calls, [f"{name}_backward" for name in NAMES])
+
+    def test_what_is_not_deterministic(self):
+        """Is done where torch is to warn only, and warned of as torch's kernels do."""
+        kernels = {"flash": "Flash Attention", "cudnn": "cuDNN Attention",
+                   "efficient": "Memory Efficient attention"}  # fmt: skip
+        self.addCleanup(torch.use_deterministic_algorithms, False)
+        gradients, asked = sdpa.operators.gradients, []
+        real = gradients.backward
+
+        def backward(*given, deterministic, **named):
+            asked.append(deterministic)
+            return real(*given, deterministic=deterministic, **named)
+
+        q = self.q.clone().requires_grad_()
+        with mock.patch.object(gradients, "backward", backward):
+            for name, kernel in kernels.items():
+                o = self.run_backend(name, q, self.k, self.v)
+                torch.use_deterministic_algorithms(True, warn_only=True)
+                with self.assertWarnsRegex(UserWarning, f"{kernel} defaults to a non-determ"):
+                    o.sum().backward(retain_graph=True)
+                torch.use_deterministic_algorithms(True)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    o.sum().backward()
+                torch.use_deterministic_algorithms(False)
+        self.assertEqual(asked, 3 * [False, True])
 
     def test_under_compile(self):
         def call(q, k, v):

@@ -34,17 +34,19 @@ forks.in_child(_ahead.clear)
 def backward(
     do: Any, dlse: Any, saved: Sequence[Any], extras: Sequence[Any],
     numbers: Sequence[float], text: str, scale: float | None,
-    into: Sequence[Any] | None = None,
+    into: Sequence[Any] | None = None, deterministic: bool | None = None,
 ) -> tuple[Any, Any, Any, list[Any]]:  # fmt: skip
     """dq, dk, dv, and the gradients of the extras that the program names, each with
     the type and the shape of what it is the gradient of, dq, dk and dv with its
     order in memory. do and dlse are the gradients of o and lse (dlse may be None);
     `saved` are q, k, v, o and lse; extras, numbers, text and scale are those of the
-    forward. The same bits in every run if is_deterministic() or the program's backward is
-    "deterministic". `into`: memory for dq, dk and dv."""
+    forward. The same bits in every run if `deterministic`, None is is_deterministic(), or
+    the program's backward is "deterministic". `into`: memory for dq, dk and dv."""
     q, k, v, o, lse = saved
     program = parse(text)
-    same = program.backward == "deterministic" or is_deterministic()
+    if deterministic is None:
+        deterministic = is_deterministic()
+    same = program.backward == "deterministic" or deterministic
     rest = (*extras, *(into or ()))
     key = "backward", text, same, native.form(do, dlse, q, k, v, o, lse, *rest)
     launcher = plans.get(key)

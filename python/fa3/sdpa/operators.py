@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from typing import Any, Callable
 
 import torch
@@ -174,7 +175,7 @@ class Operators:
             or _declines_backward()
             or self._run_backward(grad_out, (query, key, value, out, logsumexp), Arguments(
                 is_causal, scale=scale, dropout_p=dropout_p, rng_state=philox_seed
-            ))
+            ), "Flash Attention")
         )  # fmt: skip
         if isinstance(made, str):
             return self.run_stock(
@@ -200,7 +201,7 @@ class Operators:
             or _declines_backward()
             or self._run_backward(grad_out, (query, key, value, out, rows), Arguments(
                 is_causal, scale=scale, bias=attn_bias
-            ))
+            ), "cuDNN Attention")
         )  # fmt: skip
         if isinstance(made, str):
             return self.run_stock(
@@ -226,7 +227,7 @@ class Operators:
             made = self._run_backward(grad_out, saved, Arguments(
                 is_causal, scale=scale, bias=attn_bias,
                 top_left=query.shape[2] != key.shape[2],
-            ))  # fmt: skip
+            ), "Memory Efficient attention")  # fmt: skip
         if isinstance(made, str):
             if attn_bias is not None:
                 # Of rows without visible keys: weights of 0 for every kernel.
@@ -238,14 +239,27 @@ class Operators:
             )  # fmt: skip
         return (*made, None)
 
-    def _run_backward(self, do: Any, saved: Any, asked: Arguments) -> Any:
+    def is_deterministic(self, kernel: str) -> bool:
+        """Whether gradients have the same bits in every run; as torch's kernels, which warn,
+        they have not where torch is to warn only. `kernel` is torch's name of one."""
+        if choices.backward == "deterministic" or not warns_only():
+            return gradients.is_deterministic()
+        warnings.warn(
+            f"{kernel} defaults to a non-deterministic algorithm. To explicitly enable "
+            "determinism call torch.use_deterministic_algorithms(True, warn_only=False).",
+            stacklevel=2,
+        )
+        return False
+
+    def _run_backward(self, do: Any, saved: Any, asked: Arguments, kernel: str) -> Any:
         asked = asked.replace(return_lse=True)
         extras = _extras(saved[0], saved[1], asked)
         try:
             with torch.no_grad():
                 *made, _ = gradients.backward(
-                    do, None, saved, extras, (), self._text(asked), asked.scale
-                )
+                    do, None, saved, extras, (), self._text(asked), asked.scale,
+                    deterministic=self.is_deterministic(kernel),
+                )  # fmt: skip
         except Fa3Error as error:
             return _reason_of(error, self.strict)
         counts.current.gradients += 1
@@ -284,6 +298,13 @@ class Operators:
     def declines(self, q: Any, gradients: bool) -> str:
         """What any call of torch's FlashAttention is declined for."""
         return declines_device(q) or (_declines_backward() if gradients else "")
+
+
+def warns_only() -> bool:
+    """Whether torch warns of what is not deterministic, and does it."""
+    return torch._C._get_deterministic_algorithms() and (
+        torch.is_deterministic_algorithms_warn_only_enabled()
+    )
 
 
 _MASK_GRADIENT = "the mask requires a gradient"

@@ -68,7 +68,9 @@ def backward(
         asked = _asked(is_causal, window_size_left, window_size_right, scale, switch)
         asked = asked.replace(cu_q=cum_seq_q, cu_k=cum_seq_k, max_q=max_q)
         saved = (query, key, value, out, logsumexp)
-        made = switch.counted(_run_backward, grad_out, saved, asked, gradients=True)
+        made = switch.counted(
+            _run_backward, grad_out, saved, asked, switch, gradients=True
+        )
     if isinstance(made, str):
         return switch.run_stock(
             f"gradients: {made}", BACKWARD, keys, grad_out, query, key, value, out,
@@ -92,12 +94,14 @@ def _run(q: Any, k: Any, v: Any, asked: Sequences) -> Any:
     return serving.attention(q, k, v, **asked.named)
 
 
-def _run_backward(do: Any, saved: Any, asked: Sequences) -> Any:
+def _run_backward(do: Any, saved: Any, asked: Sequences, switch: Any) -> Any:
+    same = switch.is_deterministic("Flash Attention")
     if asked.cu_q is asked.cu_k is None:
-        *made, _ = gradients.backward(do, None, saved, (), (), _text(asked), asked.scale)
+        *made, _ = gradients.backward(
+            do, None, saved, (), (), _text(asked), asked.scale, deterministic=same
+        )
         return tuple(made)
     grads = [one.new_zeros(one.shape) for one in saved[:3]]
-    same = gradients.is_deterministic()
     packed_kernels.gradients(do, None, saved, grads, asked, same)
     return tuple(grads)
 

@@ -24,7 +24,7 @@ from ..support.tensors import is_wrapped
 from . import counts
 from . import packed as sdpa_packed
 from . import ring
-from .operators import Operators, _declines_backward, _declines_now
+from .operators import Operators, _declines_backward, _declines_now, warns_only
 
 _PREFIX = "_scaled_dot_product_"
 _WHOLE = "scaled_dot_product_attention"
@@ -134,6 +134,7 @@ class Switch(Operators):
         given = (query, key, value)
         if type(query) is type(key) is type(value) is torch.Tensor and not (
             watch.is_watched()
+            or warns_only()  # which operators do
             or any([is_wrapped(one) or one.is_neg() or one.is_nested for one in given])
         ):  # fmt: skip
             name = (
