@@ -44,6 +44,7 @@ class Attention(torch.autograd.Function):
         asked = ctx.asked
         if do is None and dlse is None:
             return (None,) * (4 + len(extras))
+
         def run(do: Any, dlse: Any) -> tuple[Any, ...]:
             flops.count()
             return Gradients.apply(do, dlse, q, k, v, o, lse, asked, *extras)
@@ -54,9 +55,7 @@ class Attention(torch.autograd.Function):
         )  # fmt: skip
         return (*made, None, *of_extras)
 
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        raise watch.forward_mode(_WHAT)
+    jvp = watch.refusal(watch.forward_mode, _WHAT)
 
     @staticmethod
     @watch.by_hand
@@ -87,19 +86,9 @@ class Gradients(torch.autograd.Function):
         )  # fmt: skip
         return (*made, *given)
 
-    @staticmethod
-    @watch.by_hand
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
-
-    @staticmethod
-    @watch.by_hand
-    def backward(ctx: Any, *grads: Any) -> Any:  # type: ignore[override]
-        raise watch.second_order(_WHAT)
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        raise watch.forward_mode(f"gradients of {_WHAT}")
+    setup_context = staticmethod(watch.saves_nothing)
+    backward = watch.refusal(watch.second_order, _WHAT)
+    jvp = watch.refusal(watch.forward_mode, f"gradients of {_WHAT}")
 
     @staticmethod
     @watch.by_hand

@@ -141,9 +141,7 @@ class _Attention(torch.autograd.Function):
         grads = _Gradients.apply(do, dlse, *ctx.saved_tensors, ctx.call)
         return *grads, *(None,) * 5
 
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        raise watch.forward_mode(_WHAT)
+    jvp = watch.refusal(watch.forward_mode, _WHAT)
 
     @staticmethod
     @watch.by_hand
@@ -235,19 +233,9 @@ class _Gradients(torch.autograd.Function):
         run_kernel(values | grads, call.asked, call.deterministic)
         return tuple(grads.values())
 
-    @staticmethod
-    @watch.by_hand
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
-
-    @staticmethod
-    @watch.by_hand
-    def backward(ctx: Any, *grads: Any) -> Any:  # type: ignore[override]
-        raise watch.second_order(_WHAT)
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        raise watch.forward_mode(f"gradients of {_WHAT}")
+    setup_context = staticmethod(watch.saves_nothing)
+    backward = watch.refusal(watch.second_order, _WHAT)
+    jvp = watch.refusal(watch.forward_mode, f"gradients of {_WHAT}")
 
     @staticmethod
     @watch.by_hand

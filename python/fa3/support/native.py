@@ -83,60 +83,46 @@ def described(*given: Any) -> Any:
     ])  # fmt: skip
 
 
-def _first(*given: Any) -> Any:
-    global form
-    made = module()
-    form = described if made is None else made.describe
-    return form(*given)
-
-
-#: A key that is equal where tensors are equal but for their memory; None where there is
-#: something else. What C cannot read is described here.
-form: Callable[..., Any] = _first
-
-
-def _identify_first(*given: Any) -> Any:
-    global identify
-    made = module()
-    identify = _nothing if made is None else made.identify
-    return identify(*given)
-
-
 def _nothing(*given: Any) -> None:
     return None
 
 
+def _at_first(
+    name: str, function: str, otherwise: Callable[..., Any], prepare: Any = None
+) -> Callable[..., Any]:
+    """What is `name` here until it is called: a function of fa3_native takes its place, or
+    `otherwise` without that."""
+
+    def first(*given: Any) -> Any:
+        made = module()
+        if made is not None and prepare is not None:
+            prepare(made)
+        found = otherwise if made is None else getattr(made, function)
+        globals()[name] = found
+        return found(*given)
+
+    return first
+
+
+def _watch(made: Any) -> None:
+    from . import watch
+
+    made.watch(*watch.asked_in_c())
+
+
+#: A key that is equal where tensors are equal but for their memory; None where there is
+#: something else. What C cannot read is described here.
+form = _at_first("form", "describe", described)
+
 #: A key of a call with these tensors, None, numbers, short strings, element types of torch
 #: and tuples of these; None where there is something else, where a tensor requires a
 #: gradient, and without fa3_native.
-identify: Callable[..., Any] = _identify_first
-
-
-def _name_first(*given: Any) -> Any:
-    global name
-    made = module()
-    name = _nothing if made is None else made.name
-    return name(*given)
-
+identify = _at_first("identify", "identify", _nothing)
 
 #: The same of tensors that may require gradients.
-name: Callable[..., Any] = _name_first
-
-
-def _call_first(*given: Any) -> Any:
-    global call
-    made = module()
-    if made is None:
-        call = _nothing
-    else:
-        from . import watch
-
-        made.watch(*watch.asked_in_c())
-        call = made.call
-    return call(*given)
-
+name = _at_first("name", "name", _nothing)
 
 #: call(known, scale, q, k, v, *values) launches what `known` has by identify(q, k, v,
 #: *values), (Launch, default scale, largest one), and gives what that makes; None where
 #: there is nothing, where somebody looks on, and where it needs gradients.
-call: Callable[..., Any] = _call_first
+call = _at_first("call", "call", _nothing, _watch)

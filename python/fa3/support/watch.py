@@ -126,6 +126,20 @@ def second_order(what: str) -> UnsupportedError:
     return UnsupportedError(f"second-order derivatives of {what}: its gradients have no gradients")
 
 
+def refusal(error: Callable[[str], UnsupportedError], what: str) -> Any:
+    """A rule that an autograd.Function has not."""
+
+    @by_hand
+    def rule(ctx: Any, *given: Any) -> Any:
+        raise error(what)
+
+    return staticmethod(rule)
+
+
+def saves_nothing(ctx: Any, inputs: Any, output: Any) -> None:
+    """The setup_context of one whose backward is a refusal."""
+
+
 def check_underived(what: str, *given: Any) -> None:
     """Raises where a transform of torch.func or a tangent has part in `what`."""
     if any(isinstance(one, torch.Tensor) and is_wrapped(one) for one in given):
