@@ -43,6 +43,22 @@
 // RUN: %{tiles} | FileCheck %s --check-prefix=VALUES
 // RUN: %{hopper} | FileCheck %s --check-prefix=VALUES
 
+// A mask that reads whether blocks are visible: one element for a step, and the
+// fused form for it.
+// RUN: mkdir -p %t/table
+// RUN: %python %fa3_src/test/Inputs/blocks.py %t/table 300 330 128 128 "(i // 128 + j // 128) % 3 != 1 or j == 5"
+// RUN: %python %fa3_src/test/Inputs/table.py %t/seen.npy "<i4" 3,3 "(i + j) % 3 != 1"
+// REDEFINE: %{function} = table
+// REDEFINE: %{folder} = %t/table
+// RUN: %{tiles} --input seen=%t/seen.npy | FileCheck %s --check-prefix=VALUES
+// RUN: %{hopper} --input seen=%t/seen.npy | FileCheck %s --check-prefix=VALUES
+// TABLE-LABEL: gpu.func @table_grads
+// TABLE-NOT: tile.gather
+// TABLE: tile.scalar_load %{{.*}} : memref<?x?xi32
+// TABLE-NOT: tile.gather
+// TABLE: gpu.return
+// RUN: fa3-opt %s --attention-expand-mods --attention-derive-gradient --attention-to-tile=backward-form=fused --canonicalize | FileCheck %s --check-prefix=TABLE
+
 // Lists that hold anything: nothing outside of the arrays is read.
 // RUN: fa3-run --cpu %s --function=no_mask --dims b=1,sq=300,sk=330,n2=3,n3=3,m2=3,m3=3 --check-each-pass=backward-form=split --fill count=2 --fill index=1000000 --fill full_count=0 --fill full_index=-5 --fill q_count=2 --fill q_index=1000000 --fill full_q_count=0 --fill full_q_index=-5 | FileCheck %s
 // RUN: fa3-run --cpu %s --function=no_mask --dims b=1,sq=300,sk=330,n2=3,n3=3,m2=3,m3=3 --require-fences --pass-pipeline='builtin.module(fa3-tile{backward-form=fused},fa3-specialize,fa3-pipeline,fa3-layout,fa3-hopper)' --fill count=2 --fill index=1000000 --fill full_count=0 --fill full_index=-5 --fill q_count=2 --fill q_index=1000000 --fill full_q_count=0 --fill full_q_index=-5 | FileCheck %s --check-prefix=VALUES
@@ -71,10 +87,20 @@
 // DIVIDED: scf.yield
 // DIVIDED: scf.for
 // DIVIDED-NOT: tensor<64x128xi1>
+// One list is read.
+// DIVIDED: tile.scalar_load
+// DIVIDED-NOT: tile.scalar_load
 // DIVIDED: tile.store.async {{.*}} add :
 // DIVIDED: scf.yield
 // DIVIDED: gpu.return
 // RUN: fa3-opt %s -pass-pipeline='builtin.module(fa3-tile{backward-form=fused},fa3-specialize,fa3-pipeline)' | FileCheck %s --check-prefix=DIVIDED
+
+// Of wide heads dq is stored a step behind, at rows that the step before hands
+// over as one number.
+// CARRIED-LABEL: gpu.func @documents_grads
+// CARRIED: warp.group @math
+// CARRIED: tile.store.async {{.*}}, %arg{{[0-9]+}}, %{{[0-9a-z]+}}] add :
+// RUN: sed 's/x64xf16/x128xf16/g' %s | fa3-opt -pass-pipeline='builtin.module(fa3-tile{backward-form=fused},fa3-specialize,fa3-pipeline)' | FileCheck %s --check-prefix=CARRIED
 
 !q = tensor<?x4x?x64xf16>
 !k = tensor<?x2x?x64xf16>
@@ -150,6 +176,34 @@ func.func @scores(%q: !q {tile.name = "q"}, %k: !k {tile.name = "k"}, %v: !k {ti
       %x = arith.select %second, %more, %none : f32
       %z = arith.addf %s, %x : f32
       attention.yield %z : f32
+    }
+  return %dq, %dk, %dv : !q, !k, !k
+}
+
+func.func @table(%q: !q {tile.name = "q"}, %k: !k {tile.name = "k"}, %v: !k {tile.name = "v"}, %o: !q {tile.name = "o"},
+                 %lse: !rows {tile.name = "lse"}, %do: !q {tile.name = "do"}, %seen: tensor<?x?xi32> {tile.name = "seen"},
+                 %count: !count {tile.name = "count"}, %index: !index {tile.name = "index"},
+                 %full_count: !count {tile.name = "full_count"}, %full_index: !index {tile.name = "full_index"},
+                 %q_count: !count {tile.name = "q_count"}, %q_index: !index {tile.name = "q_index"},
+                 %full_q_count: !count {tile.name = "full_q_count"}, %full_q_index: !index {tile.name = "full_q_index"})
+    -> (!q {tile.name = "dq"}, !k {tile.name = "dk"}, !k {tile.name = "dv"}) {
+  %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do
+    aux(%seen, %count, %index, %full_count, %full_index, %q_count, %q_index, %full_q_count, %full_q_index
+        : tensor<?x?xi32>, !count, !index, !count, !index, !count, !index, !count, !index)
+    mods [#attention.blocks<count = 1, index = 2, full_count = 3, full_index = 4, queries = 128, keys = 128>,
+          #attention.blocks<count = 5, index = 6, full_count = 7, full_index = 8, queries = 128, keys = 128, by = key>]
+    : (!q, !k, !k, !q, !rows, !q) -> (!q, !k, !k)
+    mask_mod (%b, %h, %i, %j) {
+      %c0 = arith.constant 0 : i32
+      %c5 = arith.constant 5 : index
+      %c128 = arith.constant 128 : index
+      %m = arith.divsi %i, %c128 : index
+      %n = arith.divsi %j, %c128 : index
+      %x = tensor.extract %seen[%m, %n] : tensor<?x?xi32>
+      %some = arith.cmpi ne, %x, %c0 : i32
+      %fifth = arith.cmpi eq, %j, %c5 : index
+      %keep = arith.ori %some, %fifth : i1
+      attention.yield %keep : i1
     }
   return %dq, %dk, %dv : !q, !k, !k
 }

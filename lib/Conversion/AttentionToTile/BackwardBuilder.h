@@ -92,9 +92,10 @@ private:
   void buildOfQueries(Value first);
   void buildOfKeys(Value first);
 
-  /// Which pairs of a block count, and which are work; none for all.
+  /// Which pairs of a block count, which of those of a block that is visible as
+  /// a whole, and which are work; none for all.
   struct Pairs {
-    std::optional<Expander::Entry> keep, work;
+    std::optional<Expander::Entry> keep, always, work;
   };
   Expander::Entry isInside(Expander::Entry entry, Sequence sequence);
   /// Binds what score and mask code ask of a block.
@@ -144,6 +145,11 @@ private:
     return sequence == Sequence::query ? head : keyHead;
   }
 
+  /// Whether loops over lists are divided where the second one begins, and read
+  /// one list each: fused kernels with a mask, which have few registers.
+  bool dividesLists();
+  /// Whether columns beyond the end have to be masked.
+  bool needsColumns();
   /// Whether the last block of a sequence may have rows that are not there.
   bool mayBeCut(Sequence sequence, int64_t size);
   bool endsEarly() { return SequenceCode::endsEarly(op); }

@@ -13,17 +13,23 @@ using attention::BackwardOp;
 using attention::HostFunction;
 using attention::Sequence;
 
-/// Tiles that score code and its gradient keep alive or load.
-static BackwardDemand readDemand(BackwardOp op) {
+/// Tiles that score code and its gradient keep alive or load; of the form that
+/// is asked for.
+static BackwardDemand readDemand(BackwardOp op, options::BackwardForm form) {
   constexpr int64_t kConversion = 2;
   BackwardDemand demand;
   RegionDemand all;
+  // Tiles are made of listed blocks, for which the fused form with a mask reads
+  // once what is the same for all pairs.
+  std::optional<std::pair<int64_t, int64_t>> spans;
+  if (form == options::BackwardForm::Fused && !op.getMaskMod().empty())
+    spans = op.getSizesOfBlocks();
   for (Region *region : {&op.getScoreMod(), &op.getScoreGradRegion()})
-    addRegionDemand(*region, tile::LoadPolicy::Threads, all);
+    addRegionDemand(*region, tile::LoadPolicy::Threads, all, spans);
   demand.scoresUseNumbers = all.keyUses >= kConversion;
-  addRegionDemand(op.getMaskMod(), tile::LoadPolicy::Threads, all);
+  addRegionDemand(op.getMaskMod(), tile::LoadPolicy::Threads, all, spans);
   RegionDemand ofKept;
-  addRegionDemand(op.getKeepMod(), tile::LoadPolicy::Threads, ofKept);
+  addRegionDemand(op.getKeepMod(), tile::LoadPolicy::Threads, ofKept, spans);
   demand.dropsWeights = !op.getKeepMod().empty();
   demand.loadedTiles =
       all.loadedTiles + all.bulkTiles + ofKept.loadedTiles + ofKept.bulkTiles;
@@ -58,7 +64,8 @@ static LogicalResult verifyPlaces(BackwardOp op) {
   return success();
 }
 
-FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host) {
+FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host,
+                                                options::BackwardForm form) {
   BackwardOp op = host.backward;
   if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
     return op.emitOpError("has score code without 'score_grad': run "
@@ -71,7 +78,7 @@ FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host) {
   BackwardFacts facts;
   facts.d = op.getHeadDim();
   facts.dv = op.getValueHeadDim();
-  facts.demand = readDemand(op);
+  facts.demand = readDemand(op, form);
   facts.hasLengths = op.hasLengths();
   facts.hasPlaces = op.hasPlace(Sequence::query) || op.hasPlace(Sequence::key);
   // Rows of all sequences are not the length of one.

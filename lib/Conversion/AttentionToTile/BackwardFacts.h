@@ -10,7 +10,8 @@
 namespace fa3 {
 
 /// Reads what Tuning/BackwardPlan.h plans by.
-mlir::FailureOr<BackwardFacts> readBackwardFacts(attention::HostFunction &host);
+mlir::FailureOr<BackwardFacts> readBackwardFacts(attention::HostFunction &host,
+                                                 options::BackwardForm form);
 
 } // namespace fa3
 

@@ -421,7 +421,7 @@ int64_t BackwardKernels::buildTable(const BackwardPart &part,
 
 FailureOr<BackwardPlan> fa3::planBackward(HostFunction &host,
                                           const BackwardPlanOptions &options) {
-  FailureOr<BackwardFacts> facts = readBackwardFacts(host);
+  FailureOr<BackwardFacts> facts = readBackwardFacts(host, options.form);
   if (failed(facts))
     return failure();
   return planBackward(*facts, options, [&](const Twine &sentence) {

@@ -19,6 +19,10 @@ bool BackwardBuilder::mayBeCut(Sequence sequence, int64_t size) {
   return ShapedType::isDynamic(known) || known % size != 0;
 }
 
+bool BackwardBuilder::dividesLists() {
+  return products.addsDq && op.getSizesOfBlocks() && !op.getMaskMod().empty();
+}
+
 BackwardBuilder::Sums BackwardBuilder::buildListed(const Rows &own, Sums sums) {
   auto [queries, keys] = *op.getSizesOfBlocks();
   bool ofKeys = products.ofKeys;
@@ -37,10 +41,13 @@ BackwardBuilder::Sums BackwardBuilder::buildListed(const Rows &own, Sums sums) {
   listing.size = ofKeys ? queries : keys;
   listing.columns = columns;
   listing.length = sequences.getEnd(ofColumns);
-  listing.mayBeCut = mayBeCut(ofColumns, listing.size);
+  listing.isDivided = dividesLists();
+  listing.mayBeCut = (needsColumns() || !listing.isDivided) &&
+                     mayBeCut(ofColumns, listing.size);
   listing.saysList = true;
-  // Rows beyond the end are not stored, but enter dq.
-  if (products.addsDq && mayBeCut(ofRows, rows))
+  // Rows beyond the end are not stored, but enter dq. Where loops are divided
+  // the mask of a step says so.
+  if (products.addsDq && !listing.isDivided && mayBeCut(ofRows, rows))
     listing.asksAll =
         arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
                               arith::AddIOp::create(b, own.first, index(rows)),

@@ -196,6 +196,16 @@ ScalarRegionExpander::Entry BackwardBuilder::isInside(Expander::Entry entry,
           entry.varies};
 }
 
+/// Columns beyond the end must not enter sums: the scores of keys there are 0,
+/// whose weights may be infinite, and score code may make anything of those of
+/// queries. What lies behind a sequence that ends early may be anything, but
+/// that its statistics let it weigh nothing.
+bool BackwardBuilder::needsColumns() {
+  bool hasStatistics = products.ofKeys && !hasScoreCode() &&
+                       SequenceCode::getStatisticRows(op) % columns == 0;
+  return !products.ofKeys || hasScoreCode() || (endsEarly() && !hasStatistics);
+}
+
 BackwardBuilder::Pairs BackwardBuilder::bindBlock(Expander &expander,
                                                   const Rows &own,
                                                   const ListedStep &step) {
@@ -222,17 +232,13 @@ BackwardBuilder::Pairs BackwardBuilder::bindBlock(Expander &expander,
                   Expander::Entry condition) {
     return so ? bothHold(b, expander, *so, condition) : condition;
   };
-  // Columns beyond the end must not enter sums: the scores of keys there are 0,
-  // whose weights may be infinite, and score code may make anything of those of
-  // queries. Rows beyond the end are not stored, but enter dq.
-  // What lies behind a sequence that ends early may be anything, but that its
-  // statistics let it weigh nothing.
-  bool hasStatistics = products.ofKeys && !hasScoreCode() &&
-                       SequenceCode::getStatisticRows(op) % columns == 0;
-  if (!products.ofKeys || hasScoreCode() || (endsEarly() && !hasStatistics))
+  if (needsColumns())
     pairs.keep = both(pairs.keep, isInside(column, ofColumns));
-  if (products.addsDq && (endsEarly() || mayBeCut(Sequence::key, rows)))
-    pairs.keep = both(pairs.keep, isInside(row, Sequence::key));
+  // Rows beyond the end are not stored, but enter dq.
+  if (products.addsDq && (endsEarly() || mayBeCut(Sequence::key, rows))) {
+    auto &keep = step.isVisible && dividesLists() ? pairs.always : pairs.keep;
+    keep = both(keep, isInside(row, Sequence::key));
+  }
   if (!op.getMaskMod().empty()) {
     bindPlace(expander, op.getMaskMod(), place, operands.captures);
     Expander::Entry seen = expander.expand(op.getMaskMod());
@@ -265,6 +271,8 @@ BackwardBuilder::Sums BackwardBuilder::buildBlock(const Rows &own,
                    ? loadQueries(step.first, columns, /*areSummed=*/true)
                    : loadKeys(step.first, columns, /*areSummed=*/true);
   Expander expander(b, rows, columns);
+  if (dividesLists())
+    expander.readQuotientsOnce();
   Pairs pairs = bindBlock(expander, own, step);
   if (!pairs.work)
     return buildStep(own, other, Value(), expander, sums);
@@ -277,6 +285,10 @@ BackwardBuilder::Sums BackwardBuilder::buildBlock(const Rows &own,
         expander.lift(b.getLoc(), {step.isVisible, Expander::Uniform},
                       Expander::Both),
         mask);
+  if (pairs.always) {
+    Value always = expander.lift(b.getLoc(), *pairs.always, Expander::Both);
+    mask = arith::AndIOp::create(b, always, mask);
+  }
   // Elements that no visible pair reads have a gradient, too.
   if (products.aux == BackwardProducts::OfPairs)
     return buildStep(own, other, mask, expander, sums);

@@ -97,7 +97,9 @@ ListedStep ListedLoop::buildStep(Value number) {
     return step;
   step.isVisible = compare(Predicate::sge, number, firstVisible);
   Value behind = arith::SubIOp::create(b, entry, others);
-  block = select(isBelow(others), block, readBlock(behind, Full));
+  Value fullBlock = readBlock(behind, Full);
+  block = listing.isDivided ? select(step.isVisible, fullBlock, block)
+                            : select(isBelow(others), block, fullBlock);
   step.first = getFirst(block);
   if (listing.asksAll)
     step.masked = step.first;

@@ -30,6 +30,9 @@ struct BlockListing {
   mlir::Value asksAll;
   /// Whether steps say which list they are of.
   bool saysList = false;
+  /// Whether steps choose their list by the condition that loops are divided
+  /// by, so that each of these reads one. Not beside `asksAll`.
+  bool isDivided = false;
 };
 
 /// What lists say of a step.

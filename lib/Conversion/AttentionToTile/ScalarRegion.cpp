@@ -80,6 +80,27 @@ void ScalarRegionExpander::expandGather(Operation *op) {
         varies});
 }
 
+/// A quotient of the numbers of a block's rows or columns by a constant, where
+/// it is the same for all of them, as a scalar; null for others.
+Value ScalarRegionExpander::getUniformQuotient(Location loc, Entry entry) {
+  auto quotient = entry.value.getDefiningOp<arith::DivUIOp>();
+  APInt divisor;
+  if (!readsOnce || !quotient || entry.varies == Uniform ||
+      !matchPattern(quotient.getRhs(), m_ConstantInt(&divisor)))
+    return {};
+  std::optional<tile::TileForm> form = tile::getTileForm(quotient.getLhs());
+  if (!form || !form->isAffine() || form->coordinates.size() != 1 ||
+      form->coordinates.front().coefficient != 1)
+    return {};
+  int64_t numbers = form->coordinates.front().extent;
+  if (divisor.getSExtValue() % numbers != 0 ||
+      !tile::provesMultipleOf(form->base, numbers))
+    return {};
+  return arith::DivUIOp::create(
+      builder, loc, tile::materialize(builder, loc, form->base),
+      arith::ConstantIndexOp::create(builder, loc, divisor.getSExtValue()));
+}
+
 void ScalarRegionExpander::expandExtract(Operation *op) {
   auto extract = cast<tensor::ExtractOp>(op);
   Location loc = op->getLoc();
@@ -90,10 +111,14 @@ void ScalarRegionExpander::expandExtract(Operation *op) {
   // the key itself (plus something uniform) and stand last, the query before
   // the key.
   SmallVector<std::optional<tile::TileForm>> forms;
+  SmallVector<Value> uniform;
   unsigned varies = Uniform;
   bool isTransposed = false, isBlock = true;
   for (Value index : extract.getIndices()) {
     Entry entry = get(index);
+    if (Value quotient = getUniformQuotient(loc, entry))
+      entry = {quotient, Uniform};
+    uniform.push_back(entry.value);
     forms.emplace_back();
     if (entry.varies == Uniform) {
       isBlock &= varies == Uniform;
@@ -119,12 +144,12 @@ void ScalarRegionExpander::expandExtract(Operation *op) {
 
   SmallVector<Value> indices;
   Value isInside;
-  for (auto [index, form] : llvm::zip(extract.getIndices(), forms)) {
+  for (auto [index, form, value] :
+       llvm::zip(extract.getIndices(), forms, uniform)) {
     if (form) {
       indices.push_back(tile::materialize(builder, loc, form->base));
       continue;
     }
-    Value value = get(index).value;
     if (attention::isComputedIndex(extract, index))
       value = bringInside(loc, value, aux.lookup(extract.getTensor()),
                           indices.size(), isInside);
@@ -334,8 +359,19 @@ static int64_t countDigits(Region &region,
   return digits.size();
 }
 
+/// Whether an operation is a quotient that is the same for all numbers of a
+/// block.
+static bool isUniformQuotient(Operation *op, Value number, int64_t span) {
+  APInt divisor;
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op) &&
+         op->getOperand(0) == number &&
+         matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) &&
+         divisor.isStrictlyPositive() && divisor.getSExtValue() % span == 0;
+}
+
 void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
-                          RegionDemand &demand) {
+                          RegionDemand &demand,
+                          std::optional<std::pair<int64_t, int64_t>> spans) {
   if (region.empty())
     return;
   using Expander = ScalarRegionExpander;
@@ -351,6 +387,10 @@ void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
     unsigned all = Expander::Uniform;
     for (Value operand : op.getOperands())
       all |= varies.lookup(operand);
+    if (spans &&
+        (isUniformQuotient(&op, region.getArgument(last - 1), spans->first) ||
+         isUniformQuotient(&op, region.getArgument(last), spans->second)))
+      all = Expander::Uniform;
     for (Value result : op.getResults())
       varies[result] = all;
     auto extract = dyn_cast<tensor::ExtractOp>(op);

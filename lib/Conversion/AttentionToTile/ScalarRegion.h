@@ -47,6 +47,10 @@ public:
   /// What `attention.heads` stands for.
   void bindHeads(mlir::Value value) { heads = value; }
 
+  /// Reads elements at quotients that are the same for a whole block once, in
+  /// place of one by one.
+  void readQuotientsOnce() { readsOnce = true; }
+
   /// Expands the operations of the region: there is a form for all that the
   /// verifier lets in.
   void expandOperations(mlir::Region &region);
@@ -67,6 +71,7 @@ private:
   void expandOp(mlir::Operation *op);
   void expandExtract(mlir::Operation *op);
   void expandGather(mlir::Operation *op);
+  mlir::Value getUniformQuotient(mlir::Location loc, Entry entry);
   mlir::Value bringInside(mlir::Location loc, mlir::Value index,
                           mlir::Value memref, int64_t dim,
                           mlir::Value &isInside);
@@ -76,6 +81,7 @@ private:
   llvm::DenseMap<mlir::Value, Entry> entries;
   mlir::IRMapping aux, transposedAux;
   mlir::Value queryLength, keyLength, heads;
+  bool readsOnce = false;
 };
 
 /// Where the scores of a block are.
@@ -95,9 +101,12 @@ ScalarRegionExpander::Entry bothHold(mlir::ImplicitLocOpBuilder &b,
                                      ScalarRegionExpander::Entry y);
 
 /// Adds what a region asks for. The last two of its arguments are query and
-/// key.
-void addRegionDemand(mlir::Region &region, tile::LoadPolicy loads,
-                     RegionDemand &demand);
+/// key. With `spans` the queries and the keys of a block are the first numbers
+/// of one of as many, or some of them: a quotient of a number by a multiple of
+/// that is uniform.
+void addRegionDemand(
+    mlir::Region &region, tile::LoadPolicy loads, RegionDemand &demand,
+    std::optional<std::pair<int64_t, int64_t>> spans = std::nullopt);
 
 /// Keys that a region computes something for together with the query, before it
 /// looks at their last bits: 2^n if it shifts the key by n; 0 for none.

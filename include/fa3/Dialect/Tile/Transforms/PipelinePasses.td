@@ -36,7 +36,8 @@ def Schedule : Pass<"tile-schedule"> {
     for it, first those that read what was exchanged; the entry for it is acquired
     when all but the last product that the tile is made of are worked off. A tile
     that is converted for one product and multiplied with what another gives is
-    converted behind that, which spares registers.
+    converted behind that, which spares registers. Scalars that a later stage needs
+    are computed there, or a stage earlier if the loop carries fewer values then.
 
     Where groups compute different things and rings have one entry, products of a
     step whose operands no other product of it reads are issued in front of
@@ -281,7 +282,9 @@ def SplitByPredicate : Pass<"tile-split-by-predicate"> {
     and behind it, they are loops of their own, or with `edges=together` one loop
     in two rounds, so that the body is not there three times. With `edges=none`
     no range is split. What the mask asks for that is the same in all steps is
-    asked once: a branch, whose other arm has the loop as it was.
+    asked once: a branch, whose other arm has the loop as it was. A comparison that
+    is part of the mask and chooses between scalars is a constant in pieces where it
+    holds, or fails.
 
     Example:
     ```mlir

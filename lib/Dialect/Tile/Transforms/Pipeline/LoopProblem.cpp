@@ -576,4 +576,5 @@ void LoopProblem::annotate() {
                   SlottingAttr::get(loop.getContext(),
                                     *problem.getOperations()[i].stage,
                                     position++));
+  carryFewerScalars(loop);
 }

@@ -73,6 +73,10 @@ private:
 bool canBeLate(mlir::scf::ForOp loop);
 bool canReadEarly(mlir::scf::ForOp loop);
 
+/// Computes scalars of a scheduled loop a stage earlier where that carries
+/// fewer values from iteration to iteration.
+void carryFewerScalars(mlir::scf::ForOp loop);
+
 /// Expands a loop that has its schedule (tile-pipeline).
 mlir::LogicalResult pipelineLoop(mlir::scf::ForOp loop);
 

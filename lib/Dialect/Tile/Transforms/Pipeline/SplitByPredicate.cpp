@@ -4,6 +4,7 @@
 #include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -36,21 +37,39 @@ static void assumeTrue(ArrayRef<arith::SelectOp> selects) {
   }
 }
 
-/// Copies `loop` in front of `builder`'s position over [lower, upper); gives
-/// the copies of `selects` too.
-static scf::ForOp copyRange(OpBuilder &builder, scf::ForOp loop, Value lower,
-                            Value upper, ValueRange inits,
-                            ArrayRef<arith::SelectOp> selects,
-                            SmallVectorImpl<arith::SelectOp> &copies) {
-  IRMapping mapping;
-  auto copy = cast<scf::ForOp>(builder.clone(*loop, mapping));
-  copy.getLowerBoundMutable().assign(lower);
-  copy.getUpperBoundMutable().assign(upper);
-  copy.getInitArgsMutable().assign(inits);
-  for (arith::SelectOp select : selects)
-    copies.push_back(
-        cast<arith::SelectOp>(mapping.lookup(select.getOperation())));
-  return copy;
+/// A scalar comparison, and where it is known once a loop is split.
+struct ScalarFact {
+  arith::CmpIOp compare;
+  bool holdsInside, failsInFront, failsBehind;
+};
+
+/// Comparisons of the loop that are part of a mask and choose between scalars,
+/// where the range of the mask decides them: each piece computes what it takes.
+static SmallVector<ScalarFact>
+collectFacts(scf::ForOp loop, const Interval &always, LoopScalars &scalars) {
+  SmallVector<ScalarFact> facts;
+  if (always.isNone())
+    return facts;
+  for (auto compare : loop.getBody()->getOps<arith::CmpIOp>()) {
+    auto isUsedBy = [&](auto pred) {
+      return llvm::any_of(compare->getUsers(), pred);
+    };
+    if (!compare.getType().isInteger(1) ||
+        !isUsedBy(llvm::IsaPred<arith::SelectOp>) ||
+        !isUsedBy(llvm::IsaPred<tensor::SplatOp>))
+      continue;
+    PredicateRange range = classifyPredicate(compare, scalars);
+    ScalarFact fact{compare, false, false, false};
+    fact.holdsInside = !range.always.isNone() &&
+                       range.always.conditions.empty() &&
+                       always.lower.provesAtLeast(range.always.lower) &&
+                       range.always.upper.provesAtLeast(always.upper);
+    fact.failsInFront = range.possible.lower.provesAtLeast(always.lower);
+    fact.failsBehind = always.upper.provesAtLeast(range.possible.upper);
+    if (fact.holdsInside || fact.failsInFront || fact.failsBehind)
+      facts.push_back(fact);
+  }
+  return facts;
 }
 
 /// Moves the loop into a branch that is taken if all conditions are at least 0;
@@ -81,18 +100,19 @@ namespace {
 /// A loop of which copies run over ranges of its iterations.
 class Pieces {
 public:
-  Pieces(scf::ForOp loop, ArrayRef<arith::SelectOp> selects)
-      : loop(loop), selects(selects), builder(loop), loc(loop.getLoc()),
-        carried(loop.getInitArgs()) {}
+  Pieces(scf::ForOp loop, ArrayRef<arith::SelectOp> selects,
+         ArrayRef<ScalarFact> facts)
+      : loop(loop), selects(selects), facts(facts), builder(loop),
+        loc(loop.getLoc()), carried(loop.getInitArgs()) {}
 
   /// Iterations in front of `begin`, if there are any, from there to `end`, and
   /// behind, one after the other.
   void copyApart(Value begin, Value end, bool hasFront, bool hasBehind) {
     if (hasFront)
-      copy(loop.getLowerBound(), begin, others);
-    copy(begin, end, certain);
+      copy(loop.getLowerBound(), begin, Front);
+    copy(begin, end, Inside);
     if (hasBehind)
-      copy(end, loop.getUpperBound(), others);
+      copy(end, loop.getUpperBound(), Behind);
   }
   /// The same in a loop of two rounds, so that what is in front and what is
   /// behind are one piece of code: first what is in front and the certain ones,
@@ -107,20 +127,42 @@ public:
   }
 
 private:
-  void copy(Value from, Value to, SmallVectorImpl<arith::SelectOp> &copies) {
-    scf::ForOp copy =
-        copyRange(builder, loop, from, to, carried, selects, copies);
-    carried.assign(copy.getResults().begin(), copy.getResults().end());
-  }
+  enum Piece { Front, Inside, Behind, FrontAndBehind };
+  void copy(Value from, Value to, Piece piece);
 
   scf::ForOp loop;
   ArrayRef<arith::SelectOp> selects;
+  ArrayRef<ScalarFact> facts;
   OpBuilder builder;
   Location loc;
   SmallVector<Value> carried;
-  SmallVector<arith::SelectOp> others, certain;
+  SmallVector<arith::SelectOp> certain;
 };
 } // namespace
+
+void Pieces::copy(Value from, Value to, Piece piece) {
+  IRMapping mapping;
+  auto copy = cast<scf::ForOp>(builder.clone(*loop, mapping));
+  copy.getLowerBoundMutable().assign(from);
+  copy.getUpperBoundMutable().assign(to);
+  copy.getInitArgsMutable().assign(carried);
+  carried.assign(copy.getResults().begin(), copy.getResults().end());
+  if (piece == Inside)
+    for (arith::SelectOp select : selects)
+      certain.push_back(
+          cast<arith::SelectOp>(mapping.lookup(select.getOperation())));
+  for (ScalarFact fact : facts) {
+    bool isKnown = piece == Inside   ? fact.holdsInside
+                   : piece == Front  ? fact.failsInFront
+                   : piece == Behind ? fact.failsBehind
+                                     : fact.failsInFront && fact.failsBehind;
+    if (!isKnown)
+      continue;
+    OpBuilder inCopy(mapping.lookup(fact.compare.getOperation()));
+    Value known = arith::ConstantIntOp::create(inCopy, loc, piece == Inside, 1);
+    mapping.lookup(fact.compare.getResult()).replaceAllUsesWith(known);
+  }
+}
 
 void Pieces::copyTogether(Value begin, Value end) {
   auto index = [&](int64_t n) -> Value {
@@ -138,14 +180,14 @@ void Pieces::copyTogether(Value begin, Value end) {
   };
   Value from = pick(loop.getLowerBound(), end);
   Value to = pick(begin, loop.getUpperBound());
-  copy(from, to, others);
-  copy(begin, pick(end, begin), certain);
+  copy(from, to, FrontAndBehind);
+  copy(begin, pick(end, begin), Inside);
   scf::YieldOp::create(builder, loc, carried);
   carried.assign(rounds.getResults().begin(), rounds.getResults().end());
 }
 
 /// Splits a loop by a mask that holds in `always`, if it is to be split by it.
-static bool splitBy(const Interval &always,
+static bool splitBy(const Interval &always, LoopScalars &scalars,
                     SmallVectorImpl<arith::SelectOp> &selects, scf::ForOp loop,
                     options::Edges edges) {
   AffineForm lower = getAffineForm(loop.getLowerBound());
@@ -158,6 +200,7 @@ static bool splitBy(const Interval &always,
   bool isAlways = fromStart && toEnd && always.conditions.empty();
   if (edges == options::Edges::None && !isAlways)
     return false;
+  SmallVector<ScalarFact> facts = collectFacts(loop, always, scalars);
   if (!always.conditions.empty())
     branchOn(always.conditions, loop);
   if (fromStart && toEnd) {
@@ -172,7 +215,7 @@ static bool splitBy(const Interval &always,
                                      loop.getUpperBound());
   if (!toEnd)
     end = always.upper.materialize(builder, loc, begin, loop.getUpperBound());
-  Pieces pieces(loop, selects);
+  Pieces pieces(loop, selects, facts);
   if (fromStart || toEnd || edges == options::Edges::Apart)
     pieces.copyApart(begin, end, !fromStart, !toEnd);
   else
@@ -194,7 +237,7 @@ static bool split(scf::ForOp loop, options::Edges edges) {
   for (auto &[mask, selects] : selectsOf) {
     LoopScalars scalars(loop.getInductionVar());
     Interval always = classifyPredicate(mask, scalars).always;
-    if (splitBy(always, selects, loop, edges))
+    if (splitBy(always, scalars, selects, loop, edges))
       return true;
   }
   return false;

@@ -40,6 +40,42 @@ gpu.module @m {
     gpu.return
   }
 
+  // Of scalar comparisons the range of the mask decides one: each loop makes one
+  // of the two choices. The other changes within a loop.
+  // CHECK-LABEL: gpu.func @scalars
+  // CHECK: %[[A:.*]] = scf.for
+  // CHECK: arith.cmpi slt, %{{.*}}, %arg2 : index
+  // CHECK: %[[FRONT:.*]] = arith.select %false{{.*}}, %{{.*}}, %{{.*}} : index
+  // CHECK: tile.load %{{.*}}[%{{.*}}, %[[FRONT]]]
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[A]])
+  // CHECK: arith.cmpi slt, %{{.*}}, %arg2 : index
+  // CHECK: %[[INSIDE:.*]] = arith.select %true{{.*}}, %{{.*}}, %{{.*}} : index
+  // CHECK: tile.load %{{.*}}[%{{.*}}, %[[INSIDE]]]
+  // CHECK-NOT: arith.select {{.*}} : tensor
+  // CHECK: gpu.return
+  gpu.func @scalars(%n: index, %first: index, %other: index, %p: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant dense<0.0> : !x
+    %r = scf.for %t = %c0 to %n step %c1 iter_args(%sum = %zero) -> !x {
+      %visible = arith.cmpi sge, %t, %first : index
+      %below = arith.cmpi slt, %t, %other : index
+      %near = arith.select %below, %t, %c0 : index
+      %far = arith.muli %t, %c32 : index
+      %j0 = arith.select %visible, %far, %near : index
+      %x = tile.load %p[%c0, %j0] : memref<?x?xf32> -> !x
+      %all = tensor.splat %visible : !p
+      %seen = arith.cmpf olt, %x, %zero : !x
+      %keep = arith.ori %all, %seen : !p
+      %masked = arith.select %keep, %x, %zero : !p, !x
+      %next = arith.addf %sum, %masked : !x
+      scf.yield %next : !x
+    }
+    tile.store %r, %p[%c0, %c0] : !x, memref<?x?xf32>
+    gpu.return
+  }
+
   // Certain from the start to the end: no second loop.
   // CHECK-LABEL: gpu.func @always
   // CHECK: scf.for
