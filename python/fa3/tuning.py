@@ -154,7 +154,9 @@ class _Search:
     def __init__(self, requests: Sequence[Request], progress: Any) -> None:
         specs = {one.spec for one in requests}
         if len(specs) != 1:
-            raise ArgumentError("shapes", f"{len(specs)} kernels, expected shapes of one head dim")
+            raise ArgumentError(
+                "shapes", f"{len(specs)} kernels, expected shapes of one head dim and group"
+            )
         (self.spec,) = specs
         self.requests, self.progress = requests, progress
         self.times: dict[str, list[float]] = {}

@@ -14,8 +14,9 @@ import support
 import fa3
 from fa3.build import compiler, driver
 from fa3.calls import call, launch
-from fa3.kernels import compiled as kernels, spec
+from fa3.calls.request import Request
 from fa3.kernels.arguments import Arguments
+from fa3.kernels import compiled as kernels, spec
 
 if support.HAS_TORCH:
     import torch
@@ -178,7 +179,7 @@ class LaunchTest(unittest.TestCase):
             (kernel,) = kernels.kernels.values()
             self.assertEqual("block-m=128" in kernel.options.pipeline, expected)
 
-    def test_one_kernel_for_all_sizes(self):
+    def test_one_kernel_for_all_sizes_of_a_group(self):
         with mock.patch.object(
             compiler.get_compiler(), "compile", wraps=compiler.get_compiler().compile
         ) as compile:
@@ -194,7 +195,7 @@ class LaunchTest(unittest.TestCase):
             q, k = (one.transpose(1, 2).contiguous() for one in (self.q, self.k))
             o = fa3.attention(q, k, k, causal=True, layout="bshd")
             self.assertEqual(o.shape, q.shape)
-            self.assertEqual(compile.call_count, 1)
+            self.assertEqual(compile.call_count, 3)  # groups of 4, of 2, of any number
         self.assertEqual(self.launches(), 5)
 
     def test_smaller_tile_where_registers_run_out(self):
@@ -551,6 +552,31 @@ class ValueTest(unittest.TestCase):
     def test_causal(self):
         mask = self.j <= self.i + 30
         self.check(self.q, self.k, self.v, mask, causal=True)
+
+    def test_groups(self):
+        """Heads of a group, which the compiler knows, are rows of a tile: with a mask by
+        position, a power of two of them. At every stage the values of repeated keys."""
+        for heads, key_heads, named, known in (
+            (8, 2, {"causal": True}, True), (8, 1, {"window": (20, 5)}, True),
+            (4, 2, {"causal": True, "softcap": 3.0, "sinks": torch.randn(4)}, True),
+            (6, 2, {"causal": True}, False), (4, 2, {}, False), (4, 4, {"causal": True}, False),
+            (4, 2, {"causal": True, "mask_mod": lambda b, h, i, j: j > 3}, False),
+        ):  # fmt: skip
+            q = torch.randn(2, heads, 40, 16, dtype=torch.float16)
+            k, v = (torch.randn(2, key_heads, 70, 16, dtype=torch.float16) for _ in range(2))
+            request = Request(q, k, v, Arguments(interpret=True, **named))
+            with self.subTest(heads=heads, key_heads=key_heads, named=named):
+                self.assertEqual(request.spec.group, heads // key_heads if known else 1)
+                all_heads = [
+                    one.repeat_interleave(heads // key_heads, 1) for one in (k, v)
+                ]
+                expected = fa3.attention(
+                    q, *all_heads, interpret="definition", return_lse=True, **named
+                )
+                for stage in ("definition", "tile", "hopper", "ptx"):
+                    made = fa3.attention(q, k, v, interpret=stage, return_lse=True, **named)
+                    for one, other in zip(made, expected):
+                        torch.testing.assert_close(one, other, atol=2e-3, rtol=2e-3)
 
     def test_mods(self):
         slopes = torch.rand(2)

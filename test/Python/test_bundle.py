@@ -214,6 +214,34 @@ class BundleTest(unittest.TestCase):
             times.append(float(spent))
         self.assertLess(min(times), 50.0)
 
+    @support.needs_torch
+    @support.needs_driver
+    def test_any_group(self):
+        """A bundle that has a kernel for any group serves calls with groups, which would
+        be compiled for theirs."""
+        q = torch.zeros(1, 4, 40, 64, dtype=torch.float16)
+        self.spec.write_text('[{"q_dtype": "f16", "head_dim": 64, "causal": true}]')
+        with tempfile.TemporaryDirectory() as folder:
+            run("warm", "--spec", str(self.spec), "--out", folder, "--ptx-version", "90")
+            self.addCleanup(driver.set_driver, None)
+            for bundles, source, group in (
+                ([cache.Cache(pathlib.Path(folder), read_only=True)], "bundle", False),
+                ([], "compiler", True),
+            ):  # fmt: skip
+                driver.set_driver(driver.Driver(cache.Cache(None), bundles))
+                kernels.kernels.clear()
+                launch.plans.clear()
+                with (
+                    support.fake_gpu(), mock.patch.dict(os.environ, FA3_PTX_VERSION="90"),
+                    mock.patch.object(torch.cuda, "device", lambda _: contextlib.nullcontext()),
+                ):  # fmt: skip
+                    fa3.attention(q, q[:, :2], q[:, :2], causal=True)
+                    (kernel,) = set(kernels.kernels.values())
+                self.assertEqual(kernel.source, source)
+                self.assertEqual("group 2" in kernel.text, group)
+        kernels.kernels.clear()
+        launch.plans.clear()
+
     def test_what_it_says(self):
         kept = cache.Cache(self.folder, read_only=True)
         build = compiler.get_compiler().build_id

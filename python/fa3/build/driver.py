@@ -279,10 +279,15 @@ class Driver:
             self._kernels[key] = kernel
         return kernel
 
+    def is_bundled(self, text: str, options: CompileOptions) -> bool:
+        """Whether a bundle has the kernel."""
+        key = caches.make_key(text, options, build_id())
+        return any(one.get(key) for one in self.bundles)
+
     def is_ready(self, text: str, options: CompileOptions) -> bool:
         """Whether there is nothing to compile."""
         key = caches.make_key(text, options, build_id())
-        if key in self._kernels or any(one.get(key) for one in self.bundles):
+        if key in self._kernels or self.is_bundled(text, options):
             return True
         if self._look_up(_tuned_key(text, options), text, options) is not None:
             return True
@@ -417,6 +422,11 @@ def compile(text: str, **options: Any) -> Kernel:
 def is_ready(text: str, **options: Any) -> bool:
     """Whether `compile` finds a kernel in this process, a bundle or the cache."""
     return get_driver().is_ready(text, _choose(options))
+
+
+def is_bundled(text: str, **options: Any) -> bool:
+    """Whether `compile` finds a kernel in a bundle."""
+    return get_driver().is_bundled(text, _choose(options))
 
 
 def _choose(options: dict[str, Any]) -> CompileOptions:

@@ -124,7 +124,8 @@ def describe(
     """The kernel for a request and its arguments in order, of what `named` has by
     name; checked."""
     _check(request, named)
-    spec = BackwardSpec(request.spec, named.get("dlse") is not None, grads, ones)
+    any_group = dataclasses.replace(request.spec, group=1)
+    spec = BackwardSpec(any_group, named.get("dlse") is not None, grads, ones)
     return spec, [
         _argument(request, name, named.get(name), "bias" in grads) for name in spec.arguments
     ]
@@ -162,7 +163,7 @@ def compile_ahead(request: Request, program: Program) -> None:
         return
     same = program.backward == "deterministic" or is_deterministic()
     # As the backward describes it, which makes no lse.
-    plain = dataclasses.replace(request.spec, lse=False, max_logits=False)
+    plain = dataclasses.replace(request.spec, lse=False, max_logits=False, group=1)
     key = BackwardSpec(plain), same
     given = (("deterministic", same),)
     if (key[0], given) in compiled.kernels or key in _ahead:

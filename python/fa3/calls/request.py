@@ -14,7 +14,7 @@ from ..kernels.arguments import Arguments
 from ..kernels.blocks import NAMES, Lists
 from ..kernels.compiled import find
 from ..kernels.program import Program, parse
-from ..kernels.spec import FLOATS_8, Auxiliary, Blocks, Regions, Spec
+from ..kernels.spec import FLOATS_8, Auxiliary, Blocks, Regions, Spec, packs_groups
 from ..mods.trace import Traced, trace_mods
 from ..support import native, outputs, tensors
 from ..support.runtime import runtime
@@ -320,7 +320,20 @@ class Request:
             self.regions, self.blocks, self.dropout, self.keeps_plain,
             self.max_logits is not False,
             self.views["previous_o"].type if "previous_o" in self.views else "",
+            self._choose_group(),
         )  # fmt: skip
+
+    def _choose_group(self) -> int:
+        """Heads of each key head, where they make another kernel: without code and
+        operands that differ between heads."""
+        h = checks.DIMS[self.layout][1]
+        group = self.heads // max(self.views["k"].shape[h], 1)
+        is_plain = not (
+            self.blocks or self.dropout or self.regions != Regions()
+            or {"bias", "alibi", "previous_o", "q_descale"} & self.views.keys()
+        )  # fmt: skip
+        masked = bool(self.asked.causal) or self.asked.window is not None
+        return group if is_plain and packs_groups(group, self.head_dim_v, masked) else 1
 
     def _outputs(self) -> list[Any]:
         """The tensors that are written, in the order of the kernel."""

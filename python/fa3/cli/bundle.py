@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import dataclasses
 import itertools
 import json
 import os
@@ -47,14 +48,18 @@ def expand(listed: Any) -> list[dict[str, Any]]:
 
 
 def make_kernel(kernel: str = "forward", **named: Any) -> Kernel:
-    """forward: `named` are arguments of fa3.attention_kernel. backward: the gradients
-    of such a kernel. serving: fa3.serving, with `arrays` (names of what is given),
-    `page` (rows of a page), `heads` (heads and key heads, where heads of a group are
-    packed), `group` (heads of each key head), `splits`, `chunk`."""
-    if kernel == "forward":
+    """forward: `named` are arguments of fa3.attention_kernel, and `group` (heads of each
+    key head). backward: the gradients of such a kernel. serving: fa3.serving, with
+    `arrays` (names of what is given), `page` (rows of a page), `heads` (heads and key
+    heads, where heads of a group are packed), `group`, `splits`, `chunk`."""
+    if kernel == "forward" and "group" not in named:
         return attention_kernel(**named)
     known = {name: named.pop(name) for name in ("ptx_version",) if name in named}
     dtypes = tuple(named.pop(name, None) for name in ("k_dtype", "v_dtype", "out_dtype"))
+    if kernel == "forward":
+        group = named.pop("group")
+        spec = dataclasses.replace(attention_spec(dtypes=dtypes, **named), group=group)
+        return compile(spec.to_mlir(), **known)
     if kernel == "backward":
         text = BackwardSpec(attention_spec(dtypes=dtypes, return_lse=True, **named)).to_mlir()
         return compile(text, deterministic=False, **known)

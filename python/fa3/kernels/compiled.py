@@ -9,13 +9,14 @@ CUDA graph wait for the second one."""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import re
 import sys
 import threading
 from typing import Any
 
-from ..build.driver import Kernel, compile, default_ptx_version, find_ptxas, is_ready
+from ..build.driver import Kernel, compile, default_ptx_version, find_ptxas, is_bundled, is_ready
 from ..errors import CompileError, TraceError
 from ..mods.trace import Traced
 from ..support import forks
@@ -84,6 +85,12 @@ def find(
         return kernel, True
     options = options_of(spec)
     text = spec.to_mlir()
+    if spec.group > 1 and not is_ready(text, **options):
+        # A bundle's kernel for any group is there at once, and where nothing compiles.
+        of_any = dataclasses.replace(spec, group=1)
+        if is_bundled(of_any.to_mlir(), **options):
+            kernels[spec, ()] = kernel = get(of_any, traced, **options)
+            return kernel, True
     if "block_m" in options:
         try:
             return get(spec, traced, **options), True

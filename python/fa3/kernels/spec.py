@@ -89,6 +89,8 @@ class Spec:
     max_logits: bool = False
     #: The element type of o of other keys, which o and lse take in; "" for none.
     previous: str = ""
+    #: Heads of each key head, where the compiler is to know them; 1: any number.
+    group: int = 1
 
     @property
     def has_scales(self) -> bool:
@@ -138,6 +140,8 @@ class Spec:
         if self.previous:
             both = ", ".join(types[name] for name in ("previous_o", "previous_lse"))
             lines.append(f"    previous(%previous_o, %previous_lse : {both})")
+        if self.group > 1:
+            lines.append(f"    group {self.group}")
         if self.plain:
             lines.append("    plain")
         if self.max_logits:
@@ -247,6 +251,13 @@ class Spec:
             p = _literal(self.dropout)
             mods.append(f"#attention.dropout<p = {p}, aux = {aux.index('rng_state')}>")
         return mods
+
+
+def packs_groups(group: int, head_dim_v: int, masked: bool) -> bool:
+    """Whether the compiler makes rows of one tile of a group's heads, if it knows how many
+    they are: where keys are `masked` by query (chooseGroupPacking in
+    lib/Conversion/AttentionToTile)."""
+    return masked and group > 1 and group & (group - 1) == 0 and head_dim_v <= 128
 
 
 @dataclasses.dataclass(frozen=True)

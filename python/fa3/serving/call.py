@@ -13,7 +13,7 @@ from ..errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from ..kernels import checks
 from ..kernels.arguments import ARRAYS, Sequences
 from ..kernels.serving_spec import ServingSpec
-from ..kernels.spec import FLOATS_8, Spec
+from ..kernels.spec import FLOATS_8, Spec, packs_groups
 from ..support import tensors
 from ..support.tensors import CPU
 from ..support.values import GREATEST_EXTENT
@@ -220,13 +220,12 @@ class Call:
     def choose_group(self, masked: bool) -> tuple[int | None, bool]:
         """Heads of each key head, if their being rows of a tile makes a better kernel
         of packed queries, and whether the compiler, which sees no lengths, is to be
-        told so: because most sequences are short. It packs by itself where keys are
-        masked by query (chooseGroupPacking in lib/Conversion/AttentionToTile)."""
+        told so: because most sequences are short."""
         group = self.heads // self.key_heads
         one_scale = self.scale_heads is None or self.scale_heads[0] == 1
         if "cu_q" not in self.arrays or group == 1 or not one_scale:
             return None, False
-        if masked and group & (group - 1) == 0 and self.head_dim_v <= 128:
+        if packs_groups(group, self.head_dim_v, masked):
             return group, False
         short = self.given["q"].shape[0] <= _FEW_IN_THE_MEAN * self.sequences
         return (group, True) if short else (None, False)
