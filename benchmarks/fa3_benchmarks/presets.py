@@ -269,9 +269,9 @@ _SMALL = "block-m=128 block-n=64"
 ABLATION = (
     "stages=1", "ping-pong=on", "stages=1 ping-pong=on", "rescale=eager",
     "mode=cta", "mode=static", "mode=dynamic",
-    "order=rows", "order=longest-first", "mode=static order=pairs",
+    "order=rows", "order=longest-first",
     "l2-bytes=0", "store=staged", "store=in-place", "store=direct",
-    "max-depth=2", "wgmma-asm=chain", "early-votes=none",
+    "max-depth=2", "early-votes=none",
     "llvm-passes=none", "block-m=192 block-n=80", "block-m=128 block-n=128",
     *(f"block-m=128 block-n=128 {more}" for more in (
         "stages=1", "warp-specialize=false", "warp-specialize=false stages=1",

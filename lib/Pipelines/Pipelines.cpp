@@ -186,13 +186,6 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
         hopper::createShortenTanh());
   pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
       hopper::createVoteEarly(takeOptions<hopper::VoteEarlyOptions>(options)));
-  if (options.exponentialShare > 0) {
-    hopper::ShareExponentialsOptions exponentials;
-    exponentials.share = options.exponentialShare;
-    exponentials.degree = options.exponentialDegree;
-    pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
-        hopper::createShareExponentials(exponentials));
-  }
   if (options.record) {
     hopper::InsertRecordsOptions records;
     records.ctas = options.record;

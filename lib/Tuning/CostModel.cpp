@@ -362,13 +362,8 @@ std::vector<Candidate> fa3::tuning::getPointsToMeasure(const Problem &problem,
   vary([](Point &p) { p.hold = "3"; });
   vary([](Point &p) { p.maxDepth = 2; });
   vary([](Point &p) { p.maxDepth = 3; });
-  vary([](Point &p) { p.wgmmaAsm = "chain"; });
   vary([](Point &p) { p.llvmPasses = "O1"; });
   if (problem.mask != Mask::Full) {
-    vary([](Point &p) {
-      p.mode = "static";
-      p.order = "pairs";
-    });
     vary([](Point &p) { p.sectionRounds = 2; });
     vary([](Point &p) {
       p.l2Bytes = 50'000'000;

@@ -98,9 +98,9 @@ def choose(rng):
             "mode": words("mode", "auto"),
             # Scores without bounds grow.
             "rescale": words("rescale", "never"),
-            # In place needs a tile as wide as the output, pairs a static grid.
+            # In place needs a tile as wide as the output.
             "store": words("store", "auto", "in-place"),
-            "order": words("order", "auto", "pairs")}.items():
+            "order": words("order", "auto")}.items():
         if rng.random() < 0.45:
             p["options"][name] = rng.choice(values)
     if rng.random() < 0.6:

@@ -18,8 +18,8 @@ BY_NAME = {
     "convert-to-attention", "fa3-hopper-to-llvm", "fa3-lower-host", "fa3-merge-variants",
     "hopper-mutate", "tile-mutate",
 }  # fmt: skip
-# They choose between whole pipelines, or count only beside another option.
-OF_TABLES = {"tuning-table", "variants", "exponential-degree"}
+# They choose between whole pipelines.
+OF_TABLES = {"tuning-table", "variants"}
 DIALECTS = ("attention-", "tile-", "warp-", "hopper-", "fa3-", "convert-")
 VALUES = {
     "long": ("1", "2", "16", "24", "64"), "number": ("2",), "string": ("1", "none"),
@@ -88,7 +88,7 @@ def main():
             continue
         if message := check_option(tool, name, kind, default, describes):
             wrong.append(f"option {name}: {message}")
-    run = {one for one, _ in tool.compose("record=1 join-rings=true exponential-share=0.5")}
+    run = {one for one, _ in tool.compose("record=1 join-rings=true")}
     for name in describes:
         own = name.startswith(DIALECTS) and "pipeline" not in name
         if own and name not in run | BY_NAME and not describes[name].keys() >= {"block-m"}:

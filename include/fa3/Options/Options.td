@@ -53,7 +53,7 @@ def Words_Rescale : Words<"Rescale", ["lazy", "eager", "never"]>;
 def Words_Loads : Words<"Loads", ["auto", "bulk", "threads"]>;
 def Words_LastBlock : Words<"LastBlock", ["auto", "whole", "narrow"]>;
 def Words_Mode : Words<"Mode", ["auto", "cta", "static", "dynamic"]>;
-def Words_Order : Words<"Order", ["auto", "rows", "longest-first", "pairs", "list"]>;
+def Words_Order : Words<"Order", ["auto", "rows", "longest-first", "list"]>;
 def Words_Heights : Words<"Heights", ["even", "auto"]>;
 def Words_Sums : Words<"Sums", ["auto", "exact", "rounded"]>;
 def Words_Store : Words<"Store", ["auto", "staged", "in-place", "direct"]>;
@@ -66,8 +66,6 @@ def Words_ScaleOperands : Words<"ScaleOperands", ["auto", "always", "never"]>;
 def Words_BackwardForm : Words<"BackwardForm", ["auto", "split", "fused"]>;
 def Words_BlockLists
     : Words<"BlockLists", ["auto", "call", "apart", "never"]>;
-def Words_BarrierWait : Words<"BarrierWait", ["asm", "intrinsic"]>;
-def Words_WgmmaAsm : Words<"WgmmaAsm", ["instruction", "chain"]>;
 
 //===----------------------------------------------------------------------===//
 // Options of attention-derive-blocks
@@ -140,7 +138,7 @@ let tunable = true in {
 def Option_Mode : Word<"mode", "mode", Words_Mode, "Auto",
     "cta: one CTA per tile; one per SM: static, dynamic; auto">;
 def Option_Order : Word<"order", "order", Words_Order, "Auto",
-    "order of tiles: auto, rows, longest-first, pairs or list">;
+    "order of tiles: auto, rows, longest-first or list">;
 def Option_Heights : Word<"heights", "heights", Words_Heights, "Auto",
     "whether tiles may have fewer rows than others, for known extents: even, "
     "auto">;
@@ -232,23 +230,9 @@ def Option_ScaleOperands : Word<
     "of their multiplications and rounds that operand: auto (where sums of rows "
     "only divide), always or never">;
 } // tunable
-def Option_ExponentialShare : PipelineOption<
-    "exponentialShare", "exponential-share", "double", "0.0",
-    "share of the exponentials that are polynomials, 0 to 0.75">;
-def Option_ExponentialDegree : Number<
-    "exponentialDegree", "exponential-degree", "3",
-    "degree of these polynomials, 3 to 5">;
 def Option_Record : Number<"record", "record", "0",
     "CTAs whose events are recorded (0: none)">;
 let tunable = true in {
-def Option_BarrierWait : Word<
-    "barrierWait", "barrier-wait", Words_BarrierWait, "Asm",
-    "wait for mbarriers: asm (one statement with its own loop) or intrinsic (a "
-    "loop in the IR)">;
-def Option_WgmmaAsm : Word<"wgmmaAsm", "wgmma-asm", Words_WgmmaAsm,
-    "Instruction",
-    "one asm statement per wgmma (instruction) or per 64 rows of a product "
-    "(chain)">;
 let least = 1 in
 def Option_ReductionChains : Number<
     "reductionChains", "reduction-chains", "2",

@@ -123,40 +123,14 @@ struct BarrierWaitPattern : KernelPattern<BarrierWaitOp> {
     Location loc = op.getLoc();
     Value address = getBarrierAddress(rewriter, loc, adaptor.getBarrier(),
                                       adaptor.getIndex());
-    if (info.getOptions().barrierWait == options::BarrierWait::Asm)
-      emitPredicatedAsm(
-          rewriter, loc, Value(),
-          "{\n.reg .pred P1;\nWAIT_${:uid}:\n"
-          "mbarrier.try_wait.parity.shared::cta.b64 P1, [$0], $1;\n"
-          "@P1 bra DONE_${:uid};\nbra WAIT_${:uid};\nDONE_${:uid}:\n}",
-          {address, adaptor.getParity()});
-    else
-      emitLoop(rewriter, loc, address, adaptor.getParity());
+    emitPredicatedAsm(
+        rewriter, loc, Value(),
+        "{\n.reg .pred P1;\nWAIT_${:uid}:\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 P1, [$0], $1;\n"
+        "@P1 bra DONE_${:uid};\nbra WAIT_${:uid};\nDONE_${:uid}:\n}",
+        {address, adaptor.getParity()});
     rewriter.eraseOp(op);
     return success();
-  }
-
-  static void emitLoop(OpBuilder &builder, Location loc, Value address,
-                       Value parity) {
-    auto pointerType = LLVM::LLVMPointerType::get(builder.getContext(), 3);
-    Value pointer =
-        LLVM::IntToPtrOp::create(builder, loc, pointerType, address);
-    auto before = [&](OpBuilder &inner, Location loc, ValueRange) {
-      auto call = LLVM::CallIntrinsicOp::create(
-          inner, loc, inner.getI1Type(),
-          inner.getStringAttr("llvm.nvvm.mbarrier.try.wait.parity.scope.cta."
-                              "space.cta"),
-          ValueRange{pointer, parity});
-      Value one =
-          arith::ConstantOp::create(inner, loc, inner.getBoolAttr(true));
-      Value again = arith::XOrIOp::create(inner, loc, call.getResult(0), one);
-      scf::ConditionOp::create(inner, loc, again, ValueRange());
-    };
-    auto after = [](OpBuilder &inner, Location loc, ValueRange) {
-      scf::YieldOp::create(inner, loc);
-    };
-    scf::WhileOp::create(builder, loc, TypeRange(), ValueRange(), before,
-                         after);
   }
 };
 

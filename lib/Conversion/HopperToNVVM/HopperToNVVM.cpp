@@ -70,8 +70,6 @@ struct ConvertHopperToNVVM
 
   FailureOr<LoweringOptions> getOptions() {
     LoweringOptions options;
-    options.barrierWait = barrierWait;
-    options.wgmmaAsm = wgmmaAsm;
     if (reductionChains < 1)
       return getOperation().emitError()
              << "option reduction-chains expects at least 1, got "
@@ -191,8 +189,6 @@ void fa3::buildHopperToLLVMPipeline(OpPassManager &manager,
                                     const HopperToLLVMOptions &options) {
   OpPassManager &nested = manager.nest<gpu::GPUModuleOp>();
   ConvertHopperToNVVMOptions convert;
-  convert.barrierWait = options.barrierWait;
-  convert.wgmmaAsm = options.wgmmaAsm;
   convert.reductionChains = options.reductionChains;
   convert.llvmPasses = options.llvmPasses;
   nested.addPass(createConvertHopperToNVVM(convert));

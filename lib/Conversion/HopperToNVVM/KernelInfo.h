@@ -17,8 +17,6 @@
 namespace fa3 {
 
 struct LoweringOptions {
-  options::BarrierWait barrierWait = options::BarrierWait::Asm;
-  options::WgmmaAsm wgmmaAsm = options::WgmmaAsm::Instruction;
   int64_t reductionChains = 2;
 };
 

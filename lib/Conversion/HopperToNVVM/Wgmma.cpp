@@ -357,9 +357,7 @@ struct WgmmaPattern : KernelPattern<WgmmaOp> {
     // hoisted, beside sums of 256 columns, into registers that are not there.
     constexpr int64_t kMostApart = 16;
     int64_t inFlight = info.getChainColumns(op) * elementBytes / kStepBytes;
-    bool isChain = inFlight > kMostApart ||
-                   info.getOptions().wgmmaAsm == options::WgmmaAsm::Chain;
-    int64_t perStatement = isChain ? steps : 1;
+    int64_t perStatement = inFlight > kMostApart ? steps : 1;
     SmallVector<Value> results;
     for (int64_t block = 0; block < blocks; ++block) {
       auto part = [&](ArrayRef<Value> all) {

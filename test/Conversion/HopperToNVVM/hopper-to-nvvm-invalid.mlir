@@ -1,10 +1,6 @@
 // RUN: fa3-opt %s --pass-pipeline='builtin.module(gpu.module(convert-hopper-to-nvvm))' -split-input-file -verify-diagnostics
-// RUN: not fa3-opt %S/hopper-to-nvvm.mlir --pass-pipeline='builtin.module(gpu.module(convert-hopper-to-nvvm{barrier-wait=spin}))' 2>&1 | FileCheck %s --check-prefix=WAIT
-// RUN: not fa3-opt %S/hopper-to-nvvm.mlir --pass-pipeline='builtin.module(gpu.module(convert-hopper-to-nvvm{wgmma-asm=all}))' 2>&1 | FileCheck %s --check-prefix=ASM
 // RUN: not fa3-opt %S/hopper-to-nvvm.mlir --pass-pipeline='builtin.module(gpu.module(convert-hopper-to-nvvm{reduction-chains=0}))' 2>&1 | FileCheck %s --check-prefix=CHAINS
 
-// WAIT: for the --barrier-wait option: expects 'asm' or 'intrinsic', got 'spin'
-// ASM: for the --wgmma-asm option: expects 'instruction' or 'chain', got 'all'
 // CHAINS: for the --reduction-chains option: expects a number from 1 on, got 0
 
 gpu.module @m {

@@ -1,5 +1,4 @@
 // RUN: fa3-opt %s --pass-pipeline='builtin.module(gpu.module(convert-hopper-to-nvvm,canonicalize,cse))' | FileCheck %s
-// RUN: fa3-opt %s --pass-pipeline='builtin.module(gpu.module(convert-hopper-to-nvvm{barrier-wait=intrinsic},canonicalize,cse))' | FileCheck %s --check-prefix=INTRINSIC
 
 #part = #hopper.fragment<[64, 32], reg = [[0, 1], [8, 0], [0, 8], [0, 16]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 !full = !hopper.barrier<2, 1>
@@ -39,9 +38,6 @@ gpu.module @m {
   // CHECK: "fence.acq_rel.cta;", "~{memory}"
   // CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];"
 
-  // INTRINSIC-LABEL: llvm.func @groups(
-  // INTRINSIC-NOT: mbarrier.try_wait.parity.shared::cta.b64 P1
-  // INTRINSIC: llvm.call_intrinsic "llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta"
   gpu.func @groups(%map: !map, %i: i32) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
     %full = hopper.barrier.alloc offset 16384 : !full
     %empty = hopper.barrier.alloc offset 16400 : !empty

@@ -142,20 +142,3 @@ TEST(GridPlanTest, RowsAreCutWhereThatEndsEarlier) {
   facts.rows = RowFacts{1920, 192, 16, false};
   EXPECT_FALSE(chooseGrid(facts, options).hasEnds());
 }
-
-TEST(GridPlanTest, PairsExpectAStaticGridOfTwoDimensions) {
-  GridFacts facts = makeFacts();
-  auto obstacle = [&](GridMode mode) {
-    return getObstacle(chooseGrid(facts, makeOptions(mode, GridOrder::Pairs)),
-                       facts)
-        .value_or("");
-  };
-  EXPECT_EQ(obstacle(GridMode::Static), "");
-  EXPECT_NE(obstacle(GridMode::Dynamic).find("got a dynamic one"),
-            std::string::npos);
-  EXPECT_NE(obstacle(GridMode::PerTile).find("got one CTA per tile"),
-            std::string::npos);
-  facts.dimensions = 1;
-  EXPECT_NE(obstacle(GridMode::Static).find("got one of one dimension"),
-            std::string::npos);
-}

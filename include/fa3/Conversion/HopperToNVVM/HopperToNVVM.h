@@ -24,8 +24,6 @@ namespace fa3 {
 constexpr llvm::StringLiteral kAccessAttrName = "hopper.access";
 
 struct HopperToLLVMOptions : mlir::PassPipelineOptions<HopperToLLVMOptions> {
-  FA3_OPTION_barrierWait;
-  FA3_OPTION_wgmmaAsm;
   FA3_OPTION_reductionChains;
   FA3_OPTION_llvmPasses;
 };

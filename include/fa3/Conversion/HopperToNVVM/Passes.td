@@ -43,7 +43,7 @@ def ConvertHopperToNVVM : Pass<"convert-hopper-to-nvvm", "::mlir::gpu::GPUModule
     ```
   }];
   let options = [
-    Option_BarrierWait, Option_WgmmaAsm, Option_ReductionChains,
+    Option_ReductionChains,
     Option_LLVMPasses,
   ];
   let dependentDialects = [

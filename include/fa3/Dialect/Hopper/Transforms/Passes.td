@@ -222,51 +222,6 @@ def HoistReciprocals : Pass<"hopper-hoist-reciprocals", "::mlir::ModuleOp"> {
   ];
 }
 
-def ShareExponentials
-    : Pass<"hopper-share-exponentials", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "a share of the exponentials -> polynomials";
-  let description = [{
-    Vectors of at least 16 exponentials `math.exp2` of f32 that may be
-    approximate (`afn`) have a share of their elements, spread evenly, computed
-    by additions and products instead of the special-function unit: 2^x is 2^r
-    p(x - r), where r is the integer next to x and p a polynomial. It pays where
-    that unit binds and issue slots are left over; on Hopper none of the
-    kernels that were measured is such (docs/Performance.md), so the pipeline
-    leaves it out unless it is asked for.
-
-    Relative error of a result, beside rounding to f32: 7.5e-5 with degree 3
-    (f16 rounds by up to 4.9e-4), 2.6e-6 with degree 4, 2e-7 with degree 5, as
-    against 2e-7 of `ex2.approx`. Results below 2^-126 are 0, from 2^128 on
-    infinite; NaN stays NaN.
-
-    Fails if an option is out of its range.
-
-    Example, `share=0.5`:
-    ```mlir
-    %p = math.exp2 %x fastmath<afn> : vector<32xf32>
-    // becomes
-    %a = vector.shuffle %x, %x [0, 2, 4, ...] : vector<32xf32>, vector<32xf32>
-    %b = vector.shuffle %x, %x [1, 3, 5, ...] : vector<32xf32>, vector<32xf32>
-    %p0 = math.exp2 %a fastmath<afn> : vector<16xf32>
-    %p1 = ... polynomial of %b : vector<16xf32>
-    %p = vector.shuffle %p0, %p1 [0, 16, 1, 17, ...] : ...
-    ```
-  }];
-  let options = [
-    Option<"share", "share", "double", "0.0",
-           "share of the elements, 0 to 0.75">,
-    Option<"degree", "degree", "int64_t", "3",
-           "degree of the polynomial, 3 to 5">,
-  ];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect",
-                           "::mlir::vector::VectorDialect"];
-  let statistics = [
-    Statistic<"replaced", "exponentials-replaced",
-              "exponentials of a thread computed by polynomials">,
-  ];
-}
-
 def ShortenTanh : Pass<"hopper-shorten-tanh", "::mlir::gpu::GPUFuncOp"> {
   let summary = "tanh of small arguments -> a polynomial, by a vote";
   let description = [{

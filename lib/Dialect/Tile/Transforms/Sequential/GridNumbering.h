@@ -30,14 +30,6 @@ llvm::SmallVector<mlir::Value>
 decodePartition(mlir::ImplicitLocOpBuilder &b, mlir::Value id,
                 mlir::ValueRange bounds, int64_t numFull, int64_t numShort);
 
-/// Position in the grid of the `id`-th tile of a persistent launch, if a long
-/// and a short tile of the same outer index make a pair: a block's first and
-/// second, third and fourth, ... tiles are pairs, so that all blocks have about
-/// the same work, and blocks side by side work on neighboring outer indices.
-llvm::SmallVector<mlir::Value>
-decodePairs(mlir::ImplicitLocOpBuilder &b, mlir::Value id,
-            mlir::ValueRange bounds, mlir::Value tiles, mlir::Value blocks);
-
 } // namespace fa3::tile
 
 #endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_SEQUENTIAL_GRIDNUMBERING_H

@@ -130,17 +130,7 @@ std::optional<std::string> fa3::tile::getObstacle(const GridPlan &plan,
   if (facts.hasBoundInMemory && plan.mode == GridMode::PerTile)
     return "has a bound in memory, of which the host knows nothing: expects a "
            "static or dynamic grid, got one CTA per tile";
-  if (plan.order != GridOrder::Pairs)
-    return std::nullopt;
-  const char *got = plan.mode == GridMode::Dynamic   ? "a dynamic one"
-                    : plan.mode == GridMode::PerTile ? "one CTA per tile"
-                    : facts.dimensions < 2           ? "one of one dimension"
-                                                     : nullptr;
-  if (!got)
-    return std::nullopt;
-  return std::string("order 'pairs' expects a static grid of two or more "
-                     "dimensions, got ") +
-         got;
+  return std::nullopt;
 }
 
 llvm::raw_ostream &fa3::tile::operator<<(llvm::raw_ostream &os,
@@ -148,9 +138,7 @@ llvm::raw_ostream &fa3::tile::operator<<(llvm::raw_ostream &os,
   os << (plan.mode == GridMode::PerTile  ? "one CTA per tile"
          : plan.mode == GridMode::Static ? "static"
                                          : "dynamic");
-  os << (plan.order == GridOrder::Rows           ? ", rows"
-         : plan.order == GridOrder::LongestFirst ? ", longest-first"
-                                                 : ", pairs");
+  os << (plan.order == GridOrder::Rows ? ", rows" : ", longest-first");
   if (plan.order == GridOrder::LongestFirst && !plan.isBackwards)
     os << " from the start";
   if (plan.partition)

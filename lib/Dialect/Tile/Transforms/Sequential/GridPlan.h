@@ -71,7 +71,7 @@ struct GridFacts {
 };
 
 enum class GridMode { Auto, PerTile, Static, Dynamic };
-enum class GridOrder { Auto, Rows, LongestFirst, Pairs };
+enum class GridOrder { Auto, Rows, LongestFirst };
 
 struct GridOptions {
   GridMode mode = GridMode::Auto;

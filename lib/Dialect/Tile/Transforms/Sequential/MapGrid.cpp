@@ -162,9 +162,7 @@ namespace {
 /// The number of the tile that a CTA works on, where `b` then inserts.
 struct TileNumber {
   Value id;
-  /// Of a persistent launch: the loop, the tiles, and those at a time.
-  scf::ForOp loop;
-  Value tiles, step;
+  scf::ForOp loop; ///< of a persistent launch
 };
 } // namespace
 
@@ -176,20 +174,20 @@ static TileNumber createNumber(ImplicitLocOpBuilder &b,
   if (mode == GridMode::PerTile)
     return number;
   GridOp grid = mapped.grid;
-  number.tiles = product(b, grid.getUpperBounds());
-  number.step = gpu::GridDimOp::create(b, gpu::Dimension::x);
-  Value lower = number.id, upper = number.tiles, by = number.step;
+  Value tiles = product(b, grid.getUpperBounds());
+  Value lower = number.id, upper = tiles;
+  Value by = gpu::GridDimOp::create(b, gpu::Dimension::x);
   bool isDynamic = mode == GridMode::Dynamic;
   if (isDynamic) {
     lower = arith::ConstantIndexOp::create(b, 0);
-    upper = ShareOp::create(b, number.tiles);
+    upper = ShareOp::create(b, tiles);
     by = arith::ConstantIndexOp::create(b, 1);
   }
   number.loop = scf::ForOp::create(b, lower, upper, by);
   number.id = number.loop.getInductionVar();
   b.setInsertionPointToStart(number.loop.getBody());
   if (isDynamic)
-    number.id = ClaimOp::create(b, number.id, number.tiles);
+    number.id = ClaimOp::create(b, number.id, tiles);
   return number;
 }
 
@@ -220,8 +218,6 @@ static SmallVector<Value> decodeIndices(ImplicitLocOpBuilder &b,
   SmallVector<Value> indices =
       plan.partition ? decodePartition(b, id, bounds, plan.partition->numFull,
                                        plan.partition->numShort)
-      : plan.order == GridOrder::Pairs
-          ? decodePairs(b, id, bounds, number.tiles, number.step)
       : plan.hasSections ? decodeSections(b, id, bounds, fromHost)
                          : decode(b, id, bounds, fastestFirst);
   if (plan.front)
@@ -273,8 +269,7 @@ GridOptions MapGrid::getOptions() const {
                   : order == options::Order::Rows ? GridOrder::Rows
                   : order == options::Order::LongestFirst
                       ? GridOrder::LongestFirst
-                  : order == options::Order::Pairs ? GridOrder::Pairs
-                                                   : GridOrder::Auto;
+                      : GridOrder::Auto;
   options.mayCutRows = heights == options::Heights::Auto;
   options.sms = sms;
   options.l2Bytes = l2Bytes;

@@ -3,18 +3,16 @@
 // RUN: not fa3-opt %s -tile-map-grid=order=columns -o %t.none 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: not fa3-opt %s -tile-map-grid=l2-bytes=-1 -o %t.none 2>&1 | FileCheck %s --check-prefix=CACHE
 // RUN: not fa3-opt %s -tile-map-grid=section-rounds=-1 -o %t.none 2>&1 | FileCheck %s --check-prefix=SECTIONS
-// RUN: not fa3-opt %s -split-input-file -tile-map-grid="order=pairs mode=dynamic" -o %t.none 2>&1 | FileCheck %s --check-prefix=PAIRS
-// RUN: not fa3-opt %s -split-input-file -tile-map-grid="order=pairs mode=static" -o %t.none 2>&1 | FileCheck %s --check-prefix=LINE
 // RUN: not fa3-opt %s -tile-map-grid=loads=all -o %t.none 2>&1 | FileCheck %s --check-prefix=LOADS
+// RUN: not fa3-opt %s -tile-map-grid=order=pairs -o %t.none 2>&1 | FileCheck %s --check-prefix=PAIRS
 // RUN: not ls %t.none
 
 // MODE: for the --mode option: expects {{.*}}, got 'cluster'
+// PAIRS: for the --order option: expects 'auto', 'rows', 'longest-first' or 'list', got 'pairs'
 // ORDER: for the --order option: expects {{.*}}, got 'columns'
 // CACHE: for the --l2-bytes option: expects a number from 0 on, got -1
 // SECTIONS: for the --section-rounds option: expects a number from 0 to 1048576, got -1
 // LOADS: for the --loads option: expects {{.*}}, got 'all'
-// PAIRS: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got a dynamic one
-// LINE: error: 'tile.grid' op order 'pairs' expects a static grid of two or more dimensions, got one of one dimension
 
 func.func @host(%n: memref<1xindex>) {
   tile.launch @m::@loaded args(%n : memref<1xindex>)
