@@ -17,7 +17,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstring>
 #include <mutex>
@@ -151,23 +151,12 @@ fa3_outcome Call::end(fa3_outcome outcome, fa3_result **destination) {
 // Passes
 //===----------------------------------------------------------------------===//
 
-/// A part of the pipeline by its name.
-static std::optional<Stage> parseStage(StringRef name) {
-  return llvm::StringSwitch<std::optional<Stage>>(name)
-      .Case("tile", Stage::Tile)
-      .Case("specialize", Stage::Specialize)
-      .Case("pipeline", Stage::Pipeline)
-      .Case("layout", Stage::Layout)
-      .Case("hopper", Stage::Hopper)
-      .Default(std::nullopt);
-}
-
 fa3_outcome Call::lower(ModuleOp part, StringRef name) {
-  std::optional<Stage> stage = parseStage(name);
-  bool isWhole = name == "nvvm";
-  if (!stage && !isWhole)
-    return refuse("expects a stage of tile, specialize, pipeline, layout, "
-                  "hopper, nvvm, got '" +
+  const auto *stage = llvm::find(kStageNames, name);
+  bool isPart = stage != std::end(kStageNames);
+  if (!isPart && name != "nvvm")
+    return refuse("expects a stage of " +
+                  llvm::join(ArrayRef(kStageNames), ", ") + ", nvvm, got '" +
                   name + "'");
   PassManager passes(context.get());
   std::string error;
@@ -191,19 +180,19 @@ fa3_outcome Call::lower(ModuleOp part, StringRef name) {
   } else if (failed(pipeline.parseFromString(options.pipelineOptions, os))) {
     return refuse("cannot read pipeline_options '" + options.pipelineOptions +
                   "': " + StringRef(error).trim());
-  } else if (isWhole && isTuned(pipeline)) {
+  } else if (!isPart && isTuned(pipeline)) {
     // Operations of LLVM, which only conversions make, are verified once, in
     // the end: after each pass that takes up to a tenth of the time to PTX.
     passes.enableVerifier(false);
     passes.addPass(createLowerTuned(pipeline, /*verifiesParts=*/true));
     return failed(passes.run(part)) || failed(verify(part)) ? FA3_FAILED
                                                             : FA3_DONE;
-  } else if (isWhole) {
+  } else if (!isPart) {
     buildLowerToNVVMPipeline(passes, pipeline);
   } else {
     if (failed(applyTuning(part, pipeline)))
       return FA3_FAILED;
-    buildPipelineTo(*stage, passes, pipeline);
+    buildPipelineTo(static_cast<Stage>(stage - kStageNames), passes, pipeline);
   }
   return failed(passes.run(part)) ? FA3_FAILED : FA3_DONE;
 }

@@ -5,6 +5,7 @@
 #include "Hopper/Clock.h"
 #include "Hopper/Machine.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Machine/Chip.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -227,7 +228,7 @@ LogicalResult runThreadId(Context &c, const Instr &in) {
   int64_t threads = c.group->threads;
   Buffer &out = c.makeBuffer(in.out[0], Lane::I64, threads);
   for (int64_t i = 0; i < threads; ++i)
-    out.data<int64_t>()[i] = *c.group->firstWarp * 32 + i;
+    out.data<int64_t>()[i] = *c.group->firstWarp * kSm90a.threadsPerWarp + i;
   return success();
 }
 

@@ -52,6 +52,8 @@ void buildHopperPipeline(mlir::OpPassManager &pm,
 void buildLLVMPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// The parts up to hopper kernels, in their order.
 enum class Stage { Tile, Specialize, Pipeline, Layout, Hopper };
+inline constexpr llvm::StringLiteral kStageNames[] = {
+    "tile", "specialize", "pipeline", "layout", "hopper"};
 /// attention on tensors, or tile kernels, -> the end of a stage: the pipelines
 /// above one behind the other, without a tuning table.
 void buildPipelineTo(Stage last, mlir::OpPassManager &pm,

@@ -89,7 +89,7 @@ struct SmemFillPattern : KernelPattern<SmemFillOp> {
     BufferType type = op.getBuffer().getType();
     constexpr int64_t kBytes = 16;
     int64_t bytes = type.getSlots() * type.getSlotBytes();
-    int64_t stride = info.getNumWarps() * 32 * kBytes;
+    int64_t stride = info.getNumWarps() * kSm90a.threadsPerWarp * kBytes;
     llvm::APInt bits =
         cast<FloatAttr>(op.getValue()).getValue().bitcastToAPInt();
     Value word = ints.constant(

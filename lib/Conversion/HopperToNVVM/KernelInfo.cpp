@@ -134,7 +134,8 @@ void KernelInfo::prepareGroup(OpBuilder &builder, warp::GroupOp group) {
   GroupInfo &info = groups[group];
   info.lane = block.lane;
   info.warp = ints.rem(ints.add(block.warp, -first), warps);
-  info.thread = ints.rem(ints.add(block.thread, -first * 32), warps * 32);
+  info.thread = ints.rem(ints.add(block.thread, -first * kSm90a.threadsPerWarp),
+                         warps * kSm90a.threadsPerWarp);
   info.elected = ints.isEqual(info.thread, 0);
   info.replica = group.getReplica();
   info.singleThreaded = canRunInOneThread(group);
@@ -145,7 +146,7 @@ LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
   if (!size || size->size() != 3 || (*size)[1] != 1 || (*size)[2] != 1)
     return function.emitOpError("expects a one-dimensional 'known_block_size' "
                                 "(see hopper-pack-warpgroups)");
-  numWarps = llvm::divideCeil((*size)[0], 32);
+  numWarps = llvm::divideCeil((*size)[0], kSm90a.threadsPerWarp);
   waitsForOthers = waitsForPredecessors(function);
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("expects structured control flow, got ")

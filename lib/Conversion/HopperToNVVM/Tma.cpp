@@ -81,7 +81,8 @@ private:
     IntegerBuilder ints(rewriter, loc);
     OpBuilder::InsertionGuard guard(rewriter);
     int64_t boxes = op.getNumPieces() * op.getNumBlocks();
-    int64_t threads = op->getParentOfType<warp::GroupOp>().getWarps() * 32;
+    int64_t threads =
+        op->getParentOfType<warp::GroupOp>().getWarps() * kSm90a.threadsPerWarp;
     Value number = info.getOf(op).thread;
     if (boxes > threads) {
       auto loop = scf::ForOp::create(

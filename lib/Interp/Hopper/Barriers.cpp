@@ -310,7 +310,8 @@ LogicalResult runSetRegisters(Context &c, const Instr &in) {
     file.free = 0;
   }
   int64_t first = *c.group->firstWarp / 4;
-  int64_t last = (*c.group->firstWarp + c.group->threads / 32 - 1) / 4;
+  int64_t last =
+      (*c.group->firstWarp + c.group->threads / kSm90a.threadsPerWarp - 1) / 4;
   for (int64_t warpGroup = first; warpGroup <= last; ++warpGroup) {
     auto [it, isNew] = file.ofGroup.try_emplace(warpGroup, file.perThread);
     int64_t current = it->second;

@@ -5,20 +5,24 @@
 #include "../Tile/TileAccess.h"
 #include "Machine.h"
 #include "fa3/Dialect/Hopper/IR/ExactOps.h"
+#include "fa3/Machine/Chip.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace fa3;
 using namespace fa3::interp;
 
+static constexpr int64_t kLanes = kSm90a.threadsPerWarp;
+
 FragmentTable::FragmentTable(const LinearLayout &layout)
     : rank(layout.getRank()), registers(layout.getNumRegisters()),
-      threads(layout.getNumWarps() * 32) {
+      threads(layout.getNumWarps() * kLanes) {
   coordinates.resize(size() * rank);
   for (int64_t r = 0; r < registers; ++r) {
     LinearLayout::Basis inThread = layout.getRegisterOffset(r);
     for (int64_t t = 0; t < threads; ++t) {
-      LinearLayout::Basis ofThread = layout.getThreadOffset(t % 32, t / 32);
+      LinearLayout::Basis ofThread =
+          layout.getThreadOffset(t % kLanes, t / kLanes);
       for (int64_t dim = 0; dim < rank; ++dim)
         coordinates[(r * threads + t) * rank + dim] =
             inThread[dim] + ofThread[dim];
@@ -41,7 +45,7 @@ FailureOr<FragmentExtra *>
 fa3::interp::makeTable(Decoder &d, Operation *op,
                        hopper::FragmentAttr fragment) {
   const LinearLayout &layout = fragment.getLayout();
-  if (layout.getNumWarps() * 32 != d.getThreads()) {
+  if (layout.getNumWarps() * kLanes != d.getThreads()) {
     op->emitError("'") << op->getName() << "' of a fragment of "
                        << layout.getNumWarps() * 32
                        << " threads, the group has " << d.getThreads();
@@ -246,7 +250,7 @@ LogicalResult runVote(Context &c, const Instr &in) {
   std::fill_n(votes, threads, 0);
   for (int64_t i = 0; i < source.size(); ++i)
     if (source.data<uint8_t>()[i])
-      std::fill_n(votes + i % threads / 32 * 32, 32, 1);
+      std::fill_n(votes + i % threads / kLanes * kLanes, kLanes, 1);
   return success();
 }
 

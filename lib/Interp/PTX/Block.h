@@ -12,6 +12,7 @@
 #include "Instr.h"
 #include "Shadow.h"
 #include "fa3/Interp/Mbarrier.h"
+#include "fa3/Machine/Chip.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include <array>
@@ -20,7 +21,7 @@
 
 namespace fa3::interp::ptx {
 
-constexpr unsigned kLanes = 32;
+constexpr unsigned kLanes = kSm90a.threadsPerWarp;
 constexpr uint32_t kAllLanes = 0xffffffff;
 
 struct Block;

@@ -3,6 +3,7 @@
 #include "../Core/Elementwise.h"
 #include "../Hopper/Machine.h"
 #include "Ring.h"
+#include "fa3/Machine/Chip.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -380,7 +381,7 @@ LogicalResult runSpecialize(Context &c, const Instr &in) {
       c.cta->groups.push_back(std::move(owned));
       group->op = member.op;
       group->replica = replica;
-      group->threads = member.warps * 32;
+      group->threads = member.warps * kSm90a.threadsPerWarp;
       group->now = c.group->now;
       if (member.firstWarp)
         group->firstWarp = *member.firstWarp + replica * member.warps;
@@ -431,7 +432,8 @@ LogicalResult decodeSpecialize(Decoder &d, warp::SpecializeOp op) {
     member.replicas = group.getReplicas();
     if (group.getFirstWarp())
       member.firstWarp = *group.getFirstWarp();
-    if (failed(d.decodeRegion(group.getBody(), member.code, member.warps * 32)))
+    if (failed(d.decodeRegion(group.getBody(), member.code,
+                              member.warps * kSm90a.threadsPerWarp)))
       return failure();
   }
   d.emit(op, runSpecialize, extra);

@@ -10,42 +10,38 @@
 using namespace mlir;
 using namespace fa3::attention;
 
-/// Greatest extent that code adds to coordinates, whose sum has 32 bits in a
-/// kernel.
-static constexpr int64_t kMostKeys = int64_t(1) << 30;
-
 LogicalResult WindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  std::optional<int64_t> left,
                                  std::optional<int64_t> right, Alignment) {
   for (auto [name, extent] : {std::pair("left", left), {"right", right}})
-    if (extent && (*extent < 0 || *extent > kMostKeys))
+    if (extent && (*extent < 0 || *extent > kGreatestExtent))
       return emitError() << "#attention.window expects " << name
-                         << " between 0 and " << kMostKeys << ", got "
+                         << " between 0 and " << kGreatestExtent << ", got "
                          << *extent << "; without it that end is unbounded";
   return success();
 }
 
 LogicalResult PrefixAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t length) {
-  if (length < 0 || length > kMostKeys)
+  if (length < 0 || length > kGreatestExtent)
     return emitError() << "#attention.prefix expects a length between 0 and "
-                       << kMostKeys << ", got " << length;
+                       << kGreatestExtent << ", got " << length;
   return success();
 }
 
 LogicalResult ChunkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t size) {
-  if (size < 1 || size > kMostKeys)
+  if (size < 1 || size > kGreatestExtent)
     return emitError() << "#attention.chunk expects a size between 1 and "
-                       << kMostKeys << ", got " << size;
+                       << kGreatestExtent << ", got " << size;
   return success();
 }
 
 LogicalResult DilationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t step) {
-  if (step < 1 || step > kMostKeys)
+  if (step < 1 || step > kGreatestExtent)
     return emitError() << "#attention.dilation expects a step between 1 and "
-                       << kMostKeys << ", got " << step;
+                       << kGreatestExtent << ", got " << step;
   return success();
 }
 

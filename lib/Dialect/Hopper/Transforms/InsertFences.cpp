@@ -154,7 +154,8 @@ bool FenceAnalysis::letsAccess(Operation *op, Value buffer,
   // Threads of other groups meet there, too.
   if (auto sync = dyn_cast<NamedBarrierSyncOp>(op)) {
     warp::GroupOp group = getGroup(op);
-    return !group || sync.getThreads() != group.getWarps() * 32;
+    return !group ||
+           sync.getThreads() != group.getWarps() * kSm90a.threadsPerWarp;
   }
   if (auto load = dyn_cast<TmaLoadOp>(op))
     return load.getBuffer() == buffer;

@@ -415,7 +415,7 @@ ProtocolMachine::meet(JointState &joint, unsigned p, Operation *op,
                                    fact.fenced.test(elected(p)) ||
                                    (own && fact.ownFenced));
   }
-  barrier.arrivals += processes[p].group.getWarps() * 32;
+  barrier.arrivals += processes[p].group.getWarps() * kSm90a.threadsPerWarp;
   uint64_t leaving = barrier.waiting | (use.waits ? self : 0);
   bool completes = barrier.arrivals >= getRequired(element);
   if (failed(completeIfDone(joint, p, op, element)))
