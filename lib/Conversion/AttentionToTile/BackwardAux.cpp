@@ -57,8 +57,7 @@ private:
   /// Rows that one CTA keeps, and partial sums that a step reads.
   static constexpr int64_t kRows = 64, kPartialsPerStep = 256;
 
-  Value dim(int64_t axis) { return memref::DimOp::create(b, partials, axis); }
-  Value loop(Value end, Value init, function_ref<Value(Value, Value)> body);
+  Value extent(int64_t axis) { return dim(partials, axis); }
   /// Adds up the rows from `first` on, of all heads and sequences that share
   /// the element.
   Value sumUp(Value batch, Value head, Value first, Value init);
@@ -68,16 +67,6 @@ private:
   Value partials, gradient;
 };
 } // namespace
-
-Value AuxSumBuilder::loop(Value end, Value init,
-                          function_ref<Value(Value, Value)> body) {
-  auto loop = scf::ForOp::create(b, index(0), end, index(1), init);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
-  scf::YieldOp::create(b, next);
-  return loop.getResult(0);
-}
 
 Value AuxSumBuilder::sumUp(Value batch, Value head, Value first, Value init) {
   Type type = init.getType();
@@ -90,8 +79,7 @@ Value AuxSumBuilder::sumUp(Value batch, Value head, Value first, Value init) {
   auto addRows = [&](Value batch, Value head, Value sum) -> Value {
     if (hasRow(place))
       return addOf(batch, head, first, sum);
-    Value steps =
-        arith::CeilDivSIOp::create(b, dim(2), index(kPartialsPerStep));
+    Value steps = blocksOf(extent(2), kPartialsPerStep);
     return loop(steps, sum, [&](Value step, Value sum) {
       Value row = arith::MulIOp::create(b, step, index(kPartialsPerStep));
       return addOf(batch, head, row, sum);
@@ -100,13 +88,13 @@ Value AuxSumBuilder::sumUp(Value batch, Value head, Value first, Value init) {
   auto addHeads = [&](Value batch, Value sum) -> Value {
     if (head)
       return addRows(batch, head, sum);
-    return loop(dim(1), sum, [&](Value each, Value sum) {
+    return loop(extent(1), sum, [&](Value each, Value sum) {
       return addRows(batch, each, sum);
     });
   };
   if (batch)
     return addHeads(batch, init);
-  return loop(dim(0), init,
+  return loop(extent(0), init,
               [&](Value each, Value sum) { return addHeads(each, sum); });
 }
 
@@ -127,17 +115,13 @@ void AuxSumBuilder::store(Value sum, Value batch, Value head, Value first) {
 
 void AuxSumBuilder::build() {
   bool ofBatch = place.has(AuxIndex::Batch), ofHead = place.has(AuxIndex::Head);
-  SmallVector<Value> bounds = {
-      hasRow(place)
-          ? arith::CeilDivSIOp::create(b, dim(2), index(kRows)).getResult()
-          : index(1)};
+  SmallVector<Value> bounds = {hasRow(place) ? blocksOf(extent(2), kRows)
+                                             : index(1)};
   if (ofHead)
-    bounds.push_back(dim(1));
+    bounds.push_back(extent(1));
   if (ofBatch)
-    bounds.push_back(dim(0));
-  auto grid = tile::GridOp::create(b, bounds);
-  b.setInsertionPointToStart(&grid.getBody().front());
-  ValueRange position = grid.getBody().getArguments();
+    bounds.push_back(extent(0));
+  ValueRange position = openGrid(bounds);
   Value head = ofHead ? position[1] : Value(),
         batch = ofBatch ? position.back() : Value();
   Value first = arith::MulIOp::create(b, position[0], index(kRows));

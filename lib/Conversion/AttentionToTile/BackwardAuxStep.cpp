@@ -67,9 +67,7 @@ void BackwardBuilder::buildAuxOfPairs() {
     bounds.push_back(heads);
   if (ofBatch)
     bounds.push_back(batches);
-  auto grid = tile::GridOp::create(b, bounds);
-  b.setInsertionPointToStart(&grid.getBody().front());
-  ValueRange position = grid.getBody().getArguments();
+  ValueRange position = openGrid(bounds);
   Value firstQuery = arith::MulIOp::create(b, position[0], index(rows));
   Value firstKey = arith::MulIOp::create(b, position[1], index(columns));
   if (ofHead)

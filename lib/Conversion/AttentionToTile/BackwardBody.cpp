@@ -20,10 +20,6 @@ using attention::Sequence;
 // Memory
 //===----------------------------------------------------------------------===//
 
-Value BackwardBuilder::dim(Value memref, int64_t axis) {
-  return memref::DimOp::create(b, memref, axis);
-}
-
 Value BackwardBuilder::load(Value memref, Sequence sequence, Value first,
                             int64_t count, bool areSummed) {
   auto type = cast<MemRefType>(memref.getType());

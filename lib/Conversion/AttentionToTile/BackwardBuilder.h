@@ -73,7 +73,6 @@ private:
     return sums;
   }
   Sums makeZeros();
-  Value dim(Value memref, int64_t axis);
   /// Rows of an array of the sequence, and statistics of queries.
   /// With `areSummed` they are summed up over, each with its weight: behind a
   /// sequence that is 0, and what lies there has to be a number, so 0 as well.

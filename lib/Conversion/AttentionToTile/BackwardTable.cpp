@@ -80,19 +80,12 @@ class TableGrid : public KernelMath {
 public:
   TableGrid(OpBuilder &builder, Location loc, Value array, int64_t rank)
       : KernelMath(loc, builder) {
-    auto dim = [&](int64_t axis) -> Value {
-      return memref::DimOp::create(b, array, axis);
-    };
-    SmallVector<Value> bounds = {
-        arith::CeilDivSIOp::create(b, dim(rank - 1), index(kElements))};
+    SmallVector<Value> bounds = {blocksOf(dim(array, rank - 1), kElements)};
     for (int64_t axis = rank - 2; axis >= 0; --axis)
-      bounds.push_back(dim(axis));
-    auto grid = tile::GridOp::create(b, bounds);
-    b.setInsertionPointToStart(&grid.getBody().front());
-    at = llvm::to_vector_of<Value>(
-        llvm::reverse(grid.getBody().getArguments().drop_front()));
-    at.push_back(arith::MulIOp::create(b, grid.getBody().getArgument(0),
-                                       index(kElements)));
+      bounds.push_back(dim(array, axis));
+    ValueRange position = openGrid(bounds);
+    at = llvm::to_vector_of<Value>(llvm::reverse(position.drop_front()));
+    at.push_back(arith::MulIOp::create(b, position[0], index(kElements)));
   }
 
   SmallVector<Value> at; ///< the first element of a block
@@ -119,19 +112,13 @@ void fa3::buildTableGradient(OpBuilder &builder, Location loc, Value sums,
   TableGrid grid(builder, loc, gradient, table.getRank());
   ImplicitLocOpBuilder &b = grid.b;
   RankedTensorType type = grid.tensor({kElements}, b.getF32Type());
-  auto loop = scf::ForOp::create(b, grid.index(0),
-                                 memref::DimOp::create(b, sums, 0).getResult(),
-                                 grid.index(1), grid.splat(type, 0.0));
-  {
-    OpBuilder::InsertionGuard inLoop(b);
-    b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> at = {loop.getInductionVar()};
+  Value none = grid.splat(type, 0.0), parts = grid.dim(sums, 0);
+  Value result = grid.loop(parts, none, [&](Value part, Value sum) -> Value {
+    SmallVector<Value> at = {part};
     llvm::append_range(at, grid.at);
-    Value part = tile::LoadExactOp::create(b, type, sums, at);
-    Value sum = arith::AddFOp::create(b, loop.getRegionIterArg(0), part);
-    scf::YieldOp::create(b, sum);
-  }
-  Value result = loop.getResult(0);
+    Value more = tile::LoadExactOp::create(b, type, sums, at);
+    return arith::AddFOp::create(b, sum, more);
+  });
   if (!table.getElementType().isF32())
     result = arith::TruncFOp::create(
         b, grid.tensor({kElements}, table.getElementType()), result);

@@ -3,7 +3,7 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELARGUMENTS_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELARGUMENTS_H
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "fa3/Dialect/Tile/IR/TileBuilder.h"
 #include "mlir/IR/Matchers.h"
 
 namespace fa3 {
@@ -41,16 +41,12 @@ private:
   llvm::SmallVector<mlir::Value> values;
 };
 
-/// Adds a kernel that only returns to `module`.
+/// Adds a kernel that only returns to `module`, behind the others.
 mlir::gpu::GPUFuncOp createKernel(mlir::gpu::GPUModuleOp module,
                                   mlir::Location loc, const llvm::Twine &name,
                                   mlir::TypeRange arguments);
 
-/// Launches a kernel of `module`, whose grid says how many tiles there are.
-/// `cost` is empty, or operations and bytes.
-void launchKernel(mlir::OpBuilder &onHost, mlir::Location loc,
-                  mlir::gpu::GPUModuleOp module, mlir::gpu::GPUFuncOp kernel,
-                  mlir::ValueRange arguments, mlir::ValueRange cost = {});
+using tile::launchKernel;
 
 } // namespace fa3
 

@@ -1,44 +1,25 @@
 //===- KernelMath.h - arithmetic of attention kernels -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Constants, products and exponentials of tiles, as the builders of kernels use
-// them.
+// Products and exponentials of tiles, as the builders of kernels use them.
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELMATH_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_KERNELMATH_H
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "fa3/Dialect/Tile/IR/TileBuilder.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa3 {
 
 /// What the builder of a kernel emits arithmetic with.
-class KernelMath {
+class KernelMath : public tile::TileBuilder {
 public:
-  KernelMath(mlir::Location loc, mlir::OpBuilder &builder) : b(loc, builder) {}
+  using TileBuilder::TileBuilder;
 
-  mlir::Value index(int64_t value) {
-    return mlir::arith::ConstantIndexOp::create(b, value);
-  }
   mlir::Value f32(double value) {
     return mlir::arith::ConstantOp::create(
         b, b.getF32FloatAttr(static_cast<float>(value)));
-  }
-  mlir::Value splat(mlir::Type type, double value) {
-    auto tensor = llvm::cast<mlir::RankedTensorType>(type);
-    return mlir::arith::ConstantOp::create(
-        b, mlir::DenseElementsAttr::get(
-               tensor, b.getFloatAttr(tensor.getElementType(), value)));
-  }
-  mlir::RankedTensorType tensor(llvm::ArrayRef<int64_t> shape,
-                                mlir::Type element) {
-    return mlir::RankedTensorType::get(shape, element);
-  }
-  mlir::Value scalarTile(mlir::Value scalar, mlir::RankedTensorType type) {
-    return mlir::tensor::SplatOp::create(b, scalar, type);
   }
   mlir::arith::FastMathFlagsAttr contract() {
     return mlir::arith::FastMathFlagsAttr::get(
@@ -64,8 +45,6 @@ public:
   mlir::Value exp2(mlir::Value x) {
     return mlir::math::Exp2Op::create(b, x, approximate());
   }
-
-  mlir::ImplicitLocOpBuilder b;
 };
 
 } // namespace fa3

@@ -53,7 +53,6 @@ public:
   FailureOr<int64_t> build();
 
 private:
-  using Body = function_ref<void(ValueRange)>;
   /// The lists: blocks of which some pairs are visible, and all.
   enum List : int64_t { Masked, Full };
   /// Blocks of keys of a tile, and those that a step of the second and third
@@ -67,21 +66,12 @@ private:
   /// A kernel on host values; `body` emits its grid.
   void launch(StringRef name, ArrayRef<Value> hostValues,
               function_ref<void()> body);
-  void grid(ValueRange bounds, Body body);
-  SmallVector<Value> loop(Value end, ValueRange init,
-                          function_ref<SmallVector<Value>(Value, ValueRange)>);
   Value inKernel(Value hostValue) {
     return arguments.lookup(b, kernel, hostValue);
-  }
-  Value dim(Value memref, int64_t axis) {
-    return memref::DimOp::create(b, memref, axis);
   }
   Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
   Value times(Value x, int64_t y) {
     return arith::MulIOp::create(b, x, index(y));
-  }
-  Value blocksOf(Value count, int64_t size) {
-    return arith::CeilDivSIOp::create(b, count, index(size));
   }
   RankedTensorType rowType() { return tensor({kRows}, b.getF32Type()); }
   RankedTensorType squareType() {
@@ -141,24 +131,6 @@ void ListKernels::launch(StringRef name, ArrayRef<Value> hostValues,
   b.restoreInsertionPoint(onHost);
   launchKernel(b, b.getLoc(), module, kernel, arguments.get());
   ++count;
-}
-
-void ListKernels::grid(ValueRange bounds, Body body) {
-  auto grid = tile::GridOp::create(b, bounds);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&grid.getBody().front());
-  body(grid.getBody().getArguments());
-}
-
-SmallVector<Value>
-ListKernels::loop(Value end, ValueRange init,
-                  function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  auto loop = scf::ForOp::create(b, index(0), end, index(1), init);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(b,
-                       body(loop.getInductionVar(), loop.getRegionIterArgs()));
-  return SmallVector<Value>(loop.getResults());
 }
 
 Value ListKernels::getLeft(Value length, Value first, int64_t size) {

@@ -41,7 +41,7 @@ Value ListedLoop::readBlock(Value entry, List list) {
 }
 
 void ListedLoop::countEntries() {
-  blocks = arith::CeilDivSIOp::create(b, listing.length, index(listing.size));
+  blocks = blocksOf(listing.length, listing.size);
   masked = count(Masked);
   full = count(Full);
   asked = masked;

@@ -10,8 +10,8 @@
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_LISTEDLOOP_H
 #define FA3_LIB_CONVERSION_ATTENTIONTOTILE_LISTEDLOOP_H
 
+#include "fa3/Support/IndexBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa3 {
 
@@ -53,14 +53,14 @@ bool hasFullList(mlir::Region &region);
 
 /// Emits the loop: blocks that the mask looks at, then those that are visible
 /// as a whole.
-class ListedLoop {
+class ListedLoop : IndexBuilder {
 public:
   using Body =
       llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
           const ListedStep &, mlir::ValueRange)>;
 
   ListedLoop(mlir::ImplicitLocOpBuilder &b, const BlockListing &listing)
-      : b(b), listing(listing) {}
+      : IndexBuilder(b), listing(listing) {}
 
   /// `body` emits a step, from what the loop carries.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> build(mlir::ValueRange init,
@@ -70,9 +70,6 @@ private:
   using Value = mlir::Value;
   enum List : unsigned { Masked = 0, Full = 2 };
 
-  Value index(int64_t value) {
-    return mlir::arith::ConstantIndexOp::create(b, value);
-  }
   Value add(Value x, Value y);
   Value compare(mlir::arith::CmpIPredicate predicate, Value x, Value y);
   Value select(Value condition, Value x, Value y);
@@ -81,7 +78,6 @@ private:
   void countEntries();
   ListedStep buildStep(Value number);
 
-  mlir::ImplicitLocOpBuilder &b;
   const BlockListing &listing;
   Value blocks; ///< that there are
   /// Entries of the first list, those of which the mask is asked, and those of

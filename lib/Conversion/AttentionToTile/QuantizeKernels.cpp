@@ -11,6 +11,7 @@
 
 #include "QuantizeKernels.h"
 #include "KernelArguments.h"
+#include "KernelMath.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -36,14 +37,14 @@ constexpr int64_t kRowsPerCta = 1024;
 constexpr int64_t kPartialsPerStep = 256;
 
 /// Where a kernel is built, and what it is made of.
-class QuantizeKernels {
+class QuantizeKernels : KernelMath {
 public:
   QuantizeKernels(ImplicitLocOpBuilder &host, const HostQuantization &operands,
                   gpu::GPUModuleOp module, StringRef functionName)
-      : host(host), operands(operands), op(operands.op), module(module),
+      : KernelMath(operands.op->getLoc(), OpBuilder(host.getContext())),
+        host(host), operands(operands), op(operands.op), module(module),
         prefix((functionName + "_" + operands.name).str()),
-        b(op.getLoc(), op.getContext()), perScale(op.getRows()),
-        headDim(op.getHeadDim()) {
+        perScale(op.getRows()), headDim(op.getHeadDim()) {
     auto scales = cast<MemRefType>(operands.scales.getType());
     auto source = cast<MemRefType>(operands.source.getType());
     isOfBatch = scales.getDimSize(0) != 1 || source.getDimSize(0) == 1;
@@ -64,10 +65,6 @@ private:
   Value allocatePartials();
   /// A kernel on host values; `body` gets its arguments and emits the grid.
   void launch(StringRef name, ValueRange arguments, Body body);
-  /// A tile.grid; `body` gets the position.
-  void grid(ValueRange bounds, Body body);
-  /// A loop that carries one tile.
-  Value loop(Value end, Value init, function_ref<Value(Value, Value)> body);
 
   void buildRotation();
   void buildTokens();
@@ -87,22 +84,9 @@ private:
   /// From largest magnitudes.
   Value makeScales(Value largest);
 
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-  Value dim(Value memref, int64_t axis) {
-    return memref::DimOp::create(b, memref, axis);
-  }
   Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
-  Value blocksOf(Value count, int64_t size) {
-    return arith::CeilDivSIOp::create(b, count, index(size));
-  }
   RankedTensorType tile(ArrayRef<int64_t> shape) {
-    return RankedTensorType::get(shape, b.getF32Type());
-  }
-  Value splat(RankedTensorType type, double value) {
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(type, static_cast<float>(value)));
+    return tensor(shape, b.getF32Type());
   }
 
   ImplicitLocOpBuilder &host;
@@ -110,7 +94,6 @@ private:
   QuantizeOp op;
   gpu::GPUModuleOp module;
   std::string prefix;
-  ImplicitLocOpBuilder b; ///< in the kernel
   int64_t perScale, headDim, rows, columns;
   /// Whether every batch, every head has scales of its own.
   bool isOfBatch, isOfHead;
@@ -129,23 +112,6 @@ void QuantizeKernels::launch(StringRef name, ValueRange arguments, Body body) {
   body(kernel.getBody().front().getArguments());
   launchKernel(host, host.getLoc(), module, kernel, arguments);
   ++count;
-}
-
-void QuantizeKernels::grid(ValueRange bounds, Body body) {
-  auto grid = tile::GridOp::create(b, bounds);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&grid.getBody().front());
-  body(grid.getBody().getArguments());
-}
-
-Value QuantizeKernels::loop(Value end, Value init,
-                            function_ref<Value(Value, Value)> body) {
-  auto loop = scf::ForOp::create(b, index(0), end, index(1), init);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
-  scf::YieldOp::create(b, next);
-  return loop.getResult(0);
 }
 
 Value QuantizeKernels::loadPart(ValueRange at, Value rotation, Value source,

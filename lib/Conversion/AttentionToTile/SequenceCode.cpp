@@ -25,14 +25,6 @@ using attention::Sequence;
 /// static: a tile looks for its own among them.
 static constexpr int64_t kMostPackedSequences = 4095;
 
-Value SequenceCode::index(int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
-
-Value SequenceCode::dim(Value array, int64_t axis) {
-  return memref::DimOp::create(b, array, axis);
-}
-
 void SequenceCode::readExtents() {
   queryExtent = dim(operands.q, op.getPlaceRank(Sequence::query) - 1);
   keyExtent = dim(operands.k, op.getPlaceRank(Sequence::key) - 1);

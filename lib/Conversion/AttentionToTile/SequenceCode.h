@@ -10,6 +10,7 @@
 
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Attention/IR/SequenceStarts.h"
+#include "fa3/Support/IndexBuilder.h"
 
 namespace fa3 {
 
@@ -22,11 +23,11 @@ struct SequenceOperands {
 };
 
 /// Emits code on lengths and places at the position of a builder.
-class SequenceCode {
+class SequenceCode : IndexBuilder {
 public:
   SequenceCode(mlir::ImplicitLocOpBuilder &b, attention::ScoredOpInterface op,
                SequenceOperands operands, const mlir::IRMapping &captures)
-      : b(b), op(op), operands(operands), captures(captures) {}
+      : IndexBuilder(b), op(op), operands(operands), captures(captures) {}
 
   /// Reads what q and k have room for.
   void readExtents();
@@ -79,11 +80,7 @@ public:
   findSequence(mlir::Value starts, mlir::Value tile, mlir::Value rows);
 
 private:
-  mlir::Value index(int64_t value);
-  mlir::Value dim(mlir::Value array, int64_t axis);
-
   mlir::Value queryExtent, keyExtent;
-  mlir::ImplicitLocOpBuilder &b;
   attention::ScoredOpInterface op;
   SequenceOperands operands;
   const mlir::IRMapping &captures;

@@ -16,6 +16,7 @@
 #include "Places.h"
 #include "fa3/Dialect/Attention/IR/SequenceStarts.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Support/IndexBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -28,22 +29,18 @@ using attention::HostFunction;
 using attention::Sequence;
 
 namespace {
-class SplitCount {
+class SplitCount : IndexBuilder {
 public:
   SplitCount(ImplicitLocOpBuilder &b, HostFunction &host,
              const std::optional<GroupPacking> &packing, int64_t rows)
-      : b(b), host(host), packing(packing), rows(rows) {}
+      : IndexBuilder(b), host(host), packing(packing), rows(rows) {}
   Value build();
   /// As many parts of so many keys as a sequence may have.
   Value buildForParts(int64_t partKeys) {
-    Value count = arith::CeilDivSIOp::create(b, boundKeys(), index(partKeys));
-    return atLeast(count, 1);
+    return atLeast(blocksOf(boundKeys(), partKeys), 1);
   }
 
 private:
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
   Value atLeast(Value value, int64_t least) {
     if (least == 0 && value.getDefiningOp<memref::DimOp>())
       return value;
@@ -56,7 +53,6 @@ private:
   /// Not less than a number of keys is; null if the host does not know.
   Value getBound(Value value);
 
-  ImplicitLocOpBuilder &b;
   HostFunction &host;
   const std::optional<GroupPacking> &packing;
   int64_t rows;

@@ -62,9 +62,6 @@ private:
   Value viewScales(const HostUpdate &update);
   void addArguments();
   void collectCaptures();
-  Value dim(Value memref, int64_t axis) {
-    return memref::DimOp::create(b, memref, axis);
-  }
   Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
   Value inKernel(Value hostValue) {
     return arguments.lookup(b, kernel, hostValue);
@@ -378,14 +375,11 @@ void UpdateKernel::buildGrid() {
     Value own = dim(source, 1);
     rows = rows ? arith::MaxSIOp::create(b, rows, own).getResult() : own;
     starts.push_back(blocks);
-    blocks = add(blocks, arith::CeilDivSIOp::create(b, dim(source, 2),
-                                                    index(kReplicaRows)));
+    blocks = add(blocks, blocksOf(dim(source, 2), kReplicaRows));
   }
   starts.push_back(blocks);
   Value batch = dim(inKernel(jobs.front().source.plain), 0);
-  auto grid = tile::GridOp::create(b, ValueRange{rows, blocks, batch});
-  b.setInsertionPointToStart(&grid.getBody().front());
-  auto position = grid.getBody().getArguments();
+  ValueRange position = openGrid({rows, blocks, batch});
   using Predicate = arith::CmpIPredicate;
   for (auto [number, job] : llvm::enumerate(jobs)) {
     Value isBelow = arith::CmpIOp::create(b, Predicate::slt, position[1],

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostBuilder.h"
+#include "fa3/Support/CloneScalars.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -58,25 +59,25 @@ StringRef HostBuilder::getNameOf(Value array) {
   return memory->getAttrOfType<StringAttr>(kArgumentNameAttr).getValue();
 }
 
-void HostBuilder::cloneScalar(Operation &op) {
+Operation *HostBuilder::cloneScalar(Operation &op) {
   auto extent = dyn_cast<tensor::DimOp>(op);
-  if (!extent) {
-    b.clone(op, host.values);
-    return;
-  }
+  if (!extent)
+    return b.clone(op, host.values);
   Value memref = host.values.lookup(extent.getSource());
   Value axis = host.values.lookup(extent.getIndex());
-  host.values.map(extent.getResult(),
-                  memref::DimOp::create(b, extent.getLoc(), memref, axis));
+  auto copy = memref::DimOp::create(b, extent.getLoc(), memref, axis);
+  host.values.map(extent.getResult(), copy.getResult());
+  return copy;
 }
 
 void HostBuilder::cloneScalar(Value value) {
-  if (host.values.contains(value))
-    return;
-  Operation *op = value.getDefiningOp();
-  for (Value operand : op->getOperands())
-    cloneScalar(operand);
-  cloneScalar(*op);
+  auto isMapped = [](BlockArgument) -> Value {
+    llvm_unreachable("arguments are mapped");
+  };
+  auto copy = [&](Operation *op) -> FailureOr<Operation *> {
+    return cloneScalar(*op);
+  };
+  (void)fa3::cloneScalars(b, value, host.values, {isMapped, copy});
 }
 
 void HostBuilder::cloneScalars() {

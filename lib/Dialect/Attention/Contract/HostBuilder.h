@@ -37,7 +37,7 @@ private:
   void cloneScalars();
   /// Copies what computes a scalar of the function on tensors, unless done.
   void cloneScalar(mlir::Value value);
-  void cloneScalar(mlir::Operation &op);
+  mlir::Operation *cloneScalar(mlir::Operation &op);
   mlir::Value view(mlir::Value argument, Layout layout);
   mlir::Value viewTransposed(mlir::Value argument, Layout layout);
 

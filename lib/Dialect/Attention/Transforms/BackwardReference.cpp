@@ -15,13 +15,6 @@
 using namespace mlir;
 using namespace fa3::attention;
 
-void BackwardReference::loop(Value begin, Value end, Body body) {
-  auto loop = scf::ForOp::create(b, begin, end, one);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
 void BackwardReference::setLengths(Value batch) {
   lengths = {host.queries, host.keys};
   Region &region = op.getLengthsRegion();
@@ -74,16 +67,11 @@ Value BackwardReference::dot(Value count, Value x, ValueRange atX, Value y,
   auto anyOrder = arith::FastMathFlagsAttr::get(
       b.getContext(),
       arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
-  auto loop = scf::ForOp::create(b, zero, count, one, number(0));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value c = loop.getInductionVar();
-  Value product = arith::MulFOp::create(b, load(x, append(atX, c)),
-                                        load(y, append(atY, c)), anyOrder);
-  Value sum =
-      arith::AddFOp::create(b, loop.getRegionIterArg(0), product, anyOrder);
-  scf::YieldOp::create(b, sum);
-  return loop.getResult(0);
+  return reduce(count, number(0), [&](Value c, Value sum) -> Value {
+    Value ofX = load(x, append(atX, c)), ofY = load(y, append(atY, c));
+    Value product = arith::MulFOp::create(b, ofX, ofY, anyOrder);
+    return arith::AddFOp::create(b, sum, product, anyOrder);
+  });
 }
 
 void BackwardReference::addScaled(Value count, Value target, Value at,

@@ -8,6 +8,7 @@
 #define FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_BACKWARDREFERENCEBUILDER_H
 
 #include "BackwardReference.h"
+#include "ReferenceLoops.h"
 #include "ReferenceRegion.h"
 #include "fa3/Dialect/Attention/IR/AuxPlace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,17 +17,14 @@
 
 namespace fa3::attention {
 
-class BackwardReference {
+class BackwardReference : ReferenceLoops {
 public:
   BackwardReference(HostFunction &host, Precision precision)
-      : host(host), op(host.backward), b(op.getLoc(), host.getBuilder()),
-        isLow(precision == Precision::low) {
+      : ReferenceLoops(host.backward.getLoc(), host.getBuilder()), host(host),
+        op(host.backward), isLow(precision == Precision::low) {
     compute = isLow ? b.getF32Type() : b.getF64Type();
-    zero = mlir::arith::ConstantIndexOp::create(b, 0);
-    one = mlir::arith::ConstantIndexOp::create(b, 1);
-    headDim = mlir::arith::ConstantIndexOp::create(b, op.getHeadDim());
-    valueHeadDim =
-        mlir::arith::ConstantIndexOp::create(b, op.getValueHeadDim());
+    headDim = index(op.getHeadDim());
+    valueHeadDim = index(op.getValueHeadDim());
     group = mlir::arith::DivUIOp::create(b, host.heads, host.keyHeads);
     scale = widen(host.scale);
     for (auto [number, target] :
@@ -43,7 +41,6 @@ public:
   mlir::Value build(std::optional<std::pair<mlir::Value, mlir::Value>> slice);
 
 private:
-  using Body = llvm::function_ref<void(mlir::Value)>;
   /// The gradient of an auxiliary operand, and its sums: of the heads of a
   /// group, or of all.
   struct AuxSum {
@@ -61,7 +58,6 @@ private:
     llvm::SmallVector<mlir::Value> ofAux;
   };
 
-  void loop(mlir::Value begin, mlir::Value end, Body body);
   /// Sets the lengths of a sequence.
   void setLengths(mlir::Value batch);
   /// Where a query or key is, in its arrays.
@@ -159,10 +155,9 @@ private:
 
   HostFunction &host;
   BackwardOp op;
-  mlir::ImplicitLocOpBuilder b;
   bool isLow, hasFailed = false;
   mlir::Type compute;
-  mlir::Value zero, one, headDim, valueHeadDim, group, scale;
+  mlir::Value headDim, valueHeadDim, group, scale;
   mlir::Value dq, dk, dv; ///< sums of one query and of the keys of one head
   mlir::Value total;      ///< the sum of weights of one query
   /// The gradient with respect to o, and where the query at hand is in it.

@@ -1,6 +1,7 @@
 //===- BlocksReference.cpp - list_blocks by definition --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "BlocksReference.h"
+#include "ReferenceLoops.h"
 #include "ReferenceRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -10,23 +11,15 @@ using namespace mlir;
 using namespace fa3::attention;
 
 namespace {
-class BlocksBuilder {
+class BlocksBuilder : ReferenceLoops {
 public:
   BlocksBuilder(ImplicitLocOpBuilder &b, HostFunction &host,
                 const HostBlockLists &lists)
-      : b(b), host(host), lists(lists), op(lists.op), zero(index(0)),
-        one(index(1)) {}
+      : ReferenceLoops(b.getLoc(), b), host(host), lists(lists), op(lists.op) {}
 
   void build();
 
 private:
-  using Body = function_ref<SmallVector<Value>(Value, ValueRange)>;
-
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-  SmallVector<Value> loop(Value begin, Value end, ValueRange init, Body body);
-  void loop(Value end, function_ref<void(Value)> body);
   Value isVisible(ValueRange place);
   /// Gives the numbers of entries of both lists with the block.
   SmallVector<Value> listBlock(ValueRange place, Value block,
@@ -34,30 +27,11 @@ private:
   Value append(Value condition, Value count, Value entries, ValueRange place,
                Value block);
 
-  ImplicitLocOpBuilder &b;
   HostFunction &host;
   const HostBlockLists &lists;
   ListBlocksOp op;
-  Value zero, one;
 };
 } // namespace
-
-SmallVector<Value> BlocksBuilder::loop(Value begin, Value end, ValueRange init,
-                                       Body body) {
-  auto loop = scf::ForOp::create(b, begin, end, one, init);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(b,
-                       body(loop.getInductionVar(), loop.getRegionIterArgs()));
-  return SmallVector<Value>(loop.getResults());
-}
-
-void BlocksBuilder::loop(Value end, function_ref<void(Value)> body) {
-  auto loop = scf::ForOp::create(b, zero, end, one);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
 
 Value BlocksBuilder::isVisible(ValueRange place) {
   Block &block = op.getMaskMod().front();
@@ -115,15 +89,15 @@ SmallVector<Value> BlocksBuilder::listBlock(ValueRange place, Value block,
   Value no = arith::ConstantIntOp::create(b, b.getI1Type(), 0),
         yes = arith::ConstantIntOp::create(b, b.getI1Type(), 1);
   // Whether any pair is visible, and any is not.
-  SmallVector<Value> found =
-      loop(firstQuery, endQuery, {no, no}, [&](Value query, ValueRange ofRows) {
-        return loop(firstKey, endKey, ofRows,
-                    [&](Value key, ValueRange before) -> SmallVector<Value> {
-                      Value keep = isVisible({place[0], place[1], query, key});
-                      Value hides = arith::XOrIOp::create(b, keep, yes);
-                      return {arith::OrIOp::create(b, before[0], keep),
-                              arith::OrIOp::create(b, before[1], hides)};
-                    });
+  SmallVector<Value> found = carry(
+      firstQuery, endQuery, {no, no}, [&](Value query, ValueRange ofRows) {
+        return carry(firstKey, endKey, ofRows,
+                     [&](Value key, ValueRange before) -> SmallVector<Value> {
+                       Value keep = isVisible({place[0], place[1], query, key});
+                       Value hides = arith::XOrIOp::create(b, keep, yes);
+                       return {arith::OrIOp::create(b, before[0], keep),
+                               arith::OrIOp::create(b, before[1], hides)};
+                     });
       });
   Value isCut = arith::AndIOp::create(b, found[0], found[1]);
   Value isWhole = arith::AndIOp::create(
@@ -141,10 +115,10 @@ void BlocksBuilder::build() {
         memref::StoreOp::create(b, none, entries,
                                 ValueRange{batch, head, ofQueries, entry});
     });
-    SmallVector<Value> counts = loop(zero, lists.keyBlocks, {zero, zero},
-                                     [&](Value block, ValueRange before) {
-                                       return listBlock(place, block, before);
-                                     });
+    SmallVector<Value> counts = carry(zero, lists.keyBlocks, {zero, zero},
+                                      [&](Value block, ValueRange before) {
+                                        return listBlock(place, block, before);
+                                      });
     Value targets[] = {lists.count, lists.fullCount};
     for (auto [number, count] : llvm::zip_equal(counts, targets))
       memref::StoreOp::create(

@@ -9,6 +9,7 @@
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Dialect/Attention/IR/BlockLists.h"
 #include "fa3/Dialect/Attention/Transforms/Passes.h"
+#include "fa3/Support/CloneScalars.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -212,23 +213,16 @@ static std::string chooseArgumentName(func::FuncOp function, StringRef base) {
 
 /// Copies a scalar of a function to another one, with what computes it; its
 /// arguments become arguments there.
-static Value copyScalar(Value value, func::FuncOp from, func::FuncOp to,
-                        OpBuilder &builder, IRMapping &mapping) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
+static void copyScalar(Value value, func::FuncOp from, func::FuncOp to,
+                       OpBuilder &builder, IRMapping &mapping) {
+  auto addArgument = [&](BlockArgument argument) -> Value {
     unsigned number = to.getNumArguments();
     DictionaryAttr attributes = from.getArgAttrDict(argument.getArgNumber());
-    (void)to.insertArgument(number, value.getType(), attributes,
-                            value.getLoc());
-    mapping.map(value, to.getArgument(number));
+    (void)to.insertArgument(number, argument.getType(), attributes,
+                            argument.getLoc());
     return to.getArgument(number);
-  }
-  Operation *op = value.getDefiningOp();
-  for (Value operand : op->getOperands())
-    copyScalar(operand, from, to, builder, mapping);
-  builder.clone(*op, mapping);
-  return mapping.lookup(value);
+  };
+  (void)cloneScalars(builder, value, mapping, {addArgument});
 }
 
 func::FuncOp DeriveBlocks::createListFunction(ForwardOp forward,

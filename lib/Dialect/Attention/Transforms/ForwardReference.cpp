@@ -7,6 +7,7 @@
 
 #include "ForwardReference.h"
 #include "QuantizeReference.h"
+#include "ReferenceLoops.h"
 #include "ReferenceRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -20,7 +21,7 @@ using namespace fa3::attention;
 
 namespace {
 /// Emits the loops of one host function.
-class ReferenceBuilder {
+class ReferenceBuilder : ReferenceLoops {
 public:
   ReferenceBuilder(HostFunction &host, Precision precision);
 
@@ -30,13 +31,6 @@ public:
   Value buildSlice(Value first, Value last);
 
 private:
-  using Body = function_ref<void(Value)>;
-  using CarryingBody = function_ref<Value(Value, Value)>;
-
-  void loop(Value begin, Value end, Body body);
-  /// A loop that carries one value, and its final value.
-  Value loop(Value end, Value init, CarryingBody body);
-
   Value number(double value);
   /// An element of q, k or v, or an f32, in the type of the computation.
   Value widen(Value value);
@@ -83,10 +77,9 @@ private:
                 function_ref<void()> body);
 
   HostFunction &host;
-  ImplicitLocOpBuilder b;
   bool isLow;
   Type compute, element;
-  Value zero, one, headDim, valueHeadDim, group, scale;
+  Value headDim, valueHeadDim, group, scale;
   /// Of the sequence at hand: lengths, and how many queries are computed.
   Value queries, keys, rows;
   Value row;     ///< scores of one query, then their weights
@@ -96,15 +89,10 @@ private:
 } // namespace
 
 ReferenceBuilder::ReferenceBuilder(HostFunction &host, Precision precision)
-    : host(host), b(host.forward.getLoc(), host.getBuilder()),
+    : ReferenceLoops(host.forward.getLoc(), host.getBuilder()), host(host),
       isLow(precision == Precision::low),
       element(host.forward.getElementType()) {
   compute = isLow ? b.getF32Type() : b.getF64Type();
-  auto index = [&](int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  };
-  zero = index(0);
-  one = index(1);
   headDim = index(host.forward.getHeadDim());
   valueHeadDim = index(host.forward.getValueHeadDim());
   group = arith::DivUIOp::create(b, host.heads, host.keyHeads);
@@ -114,22 +102,6 @@ ReferenceBuilder::ReferenceBuilder(HostFunction &host, Precision precision)
 //===----------------------------------------------------------------------===//
 // Pieces
 //===----------------------------------------------------------------------===//
-
-void ReferenceBuilder::loop(Value begin, Value end, Body body) {
-  auto loop = scf::ForOp::create(b, begin, end, one);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
-Value ReferenceBuilder::loop(Value end, Value init, CarryingBody body) {
-  auto loop = scf::ForOp::create(b, zero, end, one, init);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
-  scf::YieldOp::create(b, next);
-  return loop.getResult(0);
-}
 
 Value ReferenceBuilder::number(double value) {
   return arith::ConstantOp::create(b, b.getFloatAttr(compute, value));
@@ -286,12 +258,12 @@ Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
     return arith::AddFOp::create(b, partial, product, anyOrder);
   };
   auto multiply = [&]() -> Value {
-    Value sum = loop(headDim, number(0), [&](Value c, Value partial) {
+    Value sum = reduce(headDim, number(0), [&](Value c, Value partial) {
       return addProduct(partial, loadQuery(at(ofQuery, c)), host.k, c);
     });
     if (!host.qv)
       return sum;
-    return loop(valueHeadDim, sum, [&](Value c, Value partial) {
+    return reduce(valueHeadDim, sum, [&](Value c, Value partial) {
       Value x = widen(memref::LoadOp::create(b, host.qv, at(ofQuery, c)));
       return addProduct(partial, x, host.v, c);
     });
@@ -375,7 +347,7 @@ void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
                .getResult());
     none = arith::AddFOp::create(b, none, other);
   }
-  Value total = loop(keys, none, [&](Value j, Value partial) {
+  Value total = reduce(keys, none, [&](Value j, Value partial) {
     Value score = memref::LoadOp::create(b, row, j);
     Value shifted = arith::SubFOp::create(b, score, max);
     Value weight = math::ExpOp::create(b, shifted);
@@ -480,7 +452,7 @@ Value ReferenceBuilder::loadSink(Value h) {
 /// Of the scores in `row`; those that are NaN do not count.
 void ReferenceBuilder::storeMaxLogit(Value batch, Value h, Value i) {
   Value lowest = number(-std::numeric_limits<double>::infinity());
-  Value largest = loop(keys, lowest, [&](Value j, Value max) {
+  Value largest = reduce(keys, lowest, [&](Value j, Value max) {
     Value score = memref::LoadOp::create(b, row, j);
     return arith::MaxNumFOp::create(b, max, score).getResult();
   });
@@ -489,7 +461,7 @@ void ReferenceBuilder::storeMaxLogit(Value batch, Value h, Value i) {
 
 void ReferenceBuilder::buildRow(Value batch, Value h, Value keyHead, Value i) {
   Value lowest = number(-std::numeric_limits<double>::infinity());
-  Value max = loop(keys, lowest, [&](Value j, Value max) {
+  Value max = reduce(keys, lowest, [&](Value j, Value max) {
     Value score = buildScoreMod(batch, h, keyHead, i, j);
     memref::StoreOp::create(b, score, row, j);
     return arith::MaximumFOp::create(b, max, score).getResult();

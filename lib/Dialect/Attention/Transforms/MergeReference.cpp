@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MergeReference.h"
+#include "ReferenceLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -17,11 +18,11 @@ using namespace mlir;
 using namespace fa3::attention;
 
 namespace {
-class MergeBuilder {
+class MergeBuilder : ReferenceLoops {
 public:
   explicit MergeBuilder(HostFunction &host)
-      : merge(*host.merge), b(host.merge->op.getLoc(), host.getBuilder()),
-        zero(index(0)), one(index(1)), none(number(0)),
+      : ReferenceLoops(host.merge->op.getLoc(), host.getBuilder()),
+        merge(*host.merge), none(number(0)),
         lowest(number(-std::numeric_limits<double>::infinity())),
         count(dim(merge.parts, 0)) {}
 
@@ -29,23 +30,13 @@ public:
   void build(SmallVector<Value> at = {});
 
 private:
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
   Value number(double value) {
     return arith::ConstantOp::create(b, b.getF64FloatAttr(value));
   }
-  Value dim(Value memref, int64_t axis) {
-    return memref::DimOp::create(b, memref, axis);
-  }
-  void loop(Value end, function_ref<void(Value)> body) {
-    auto loop = scf::ForOp::create(b, zero, end, one);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    body(loop.getInductionVar());
-  }
   /// What `next` makes of `init` and all parts.
-  Value reduce(Value init, function_ref<Value(Value, Value)> next);
+  Value reduce(Value init, function_ref<Value(Value, Value)> next) {
+    return ReferenceLoops::reduce(count, init, next);
+  }
   Value load(Value memref, ValueRange at);
   void store(Value value, Value memref, ValueRange at);
   Value isNone(Value lse) {
@@ -55,8 +46,7 @@ private:
   void buildRow(ArrayRef<Value> at);
 
   const HostMerge &merge;
-  ImplicitLocOpBuilder b;
-  Value zero, one, none, lowest, count;
+  Value none, lowest, count;
 };
 } // namespace
 
@@ -64,15 +54,6 @@ static SmallVector<Value> inPart(Value part, ArrayRef<Value> at) {
   SmallVector<Value> place = {part};
   place.append(at.begin(), at.end());
   return place;
-}
-
-Value MergeBuilder::reduce(Value init, function_ref<Value(Value, Value)> next) {
-  auto loop = scf::ForOp::create(b, zero, count, one, init);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value value = next(loop.getInductionVar(), loop.getRegionIterArg(0));
-  scf::YieldOp::create(b, value);
-  return loop.getResult(0);
 }
 
 Value MergeBuilder::load(Value memref, ValueRange at) {

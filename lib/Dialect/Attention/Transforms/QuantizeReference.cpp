@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeReference.h"
+#include "ReferenceLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -123,24 +124,15 @@ static Value encode(ImplicitLocOpBuilder &b, Value value, Type format) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-class QuantizeBuilder {
+class QuantizeBuilder : ReferenceLoops {
 public:
   QuantizeBuilder(ImplicitLocOpBuilder &b, const HostQuantization &host)
-      : b(b), host(host), op(host.op), zero(index(0)), one(index(1)),
+      : ReferenceLoops(b.getLoc(), b), host(host), op(host.op),
         headDim(index(op.getHeadDim())) {}
 
   void build();
 
 private:
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-  void loop(Value end, function_ref<void(Value)> body) {
-    auto loop = scf::ForOp::create(b, zero, end, one);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    body(loop.getInductionVar());
-  }
   /// The matrix from its signs.
   void buildRotation();
   /// All elements of the source, by (batch, head, row, element).
@@ -152,10 +144,9 @@ private:
   /// Where the scale of an element is.
   SmallVector<Value> getScale(ArrayRef<Value> at);
 
-  ImplicitLocOpBuilder &b;
   const HostQuantization &host;
   QuantizeOp op;
-  Value zero, one, headDim;
+  Value headDim;
 };
 } // namespace
 
@@ -190,19 +181,14 @@ Value QuantizeBuilder::load(Value memref, ValueRange at) {
 Value QuantizeBuilder::loadElement(ArrayRef<Value> at) {
   if (!host.rotation)
     return load(host.source, at);
-  auto loop = scf::ForOp::create(b, zero, headDim, one, f32(b, 0));
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value e = loop.getInductionVar();
+  Value sum = reduce(headDim, f32(b, 0), [&](Value e, Value sum) -> Value {
     Value x = load(host.source, {at[0], at[1], at[2], e});
     Value product =
         arith::MulFOp::create(b, x, load(host.rotation, {e, at[3]}));
-    Value sum = arith::AddFOp::create(b, loop.getRegionIterArg(0), product);
-    scf::YieldOp::create(b, sum);
-  }
+    return arith::AddFOp::create(b, sum, product);
+  });
   double factor = 1 / std::sqrt(static_cast<double>(op.getHeadDim()));
-  return arith::MulFOp::create(b, loop.getResult(0), f32(b, factor));
+  return arith::MulFOp::create(b, sum, f32(b, factor));
 }
 
 SmallVector<Value> QuantizeBuilder::getScale(ArrayRef<Value> at) {

@@ -8,6 +8,7 @@
 
 #include "UpdateReference.h"
 #include "QuantizeReference.h"
+#include "ReferenceLoops.h"
 #include "ReferenceRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -18,24 +19,15 @@ using namespace mlir;
 using namespace fa3::attention;
 
 namespace {
-class UpdateBuilder {
+class UpdateBuilder : ReferenceLoops {
 public:
   UpdateBuilder(ImplicitLocOpBuilder &b, HostFunction &host,
                 const HostUpdate &update)
-      : b(b), host(host), update(update), zero(index(0)), one(index(1)) {}
+      : ReferenceLoops(b.getLoc(), b), host(host), update(update) {}
 
   void build();
 
 private:
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-  void loop(Value end, function_ref<void(Value)> body) {
-    auto loop = scf::ForOp::create(b, zero, end, one);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    body(loop.getInductionVar());
-  }
   /// The position of a row: that of the first one and its number.
   Value getPosition(Value first, Value batch, Value row);
   /// Where a row goes, without the element; `isInside` says whether it does.
@@ -47,10 +39,8 @@ private:
   void storeRow(ArrayRef<Value> from, ArrayRef<Value> to);
   void storePairs(ArrayRef<Value> from, ArrayRef<Value> to);
 
-  ImplicitLocOpBuilder &b;
   HostFunction &host;
   const HostUpdate &update;
-  Value zero, one;
 };
 } // namespace
 

@@ -12,6 +12,7 @@
 
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
+#include "fa3/Support/CloneScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/IRMapping.h"
@@ -98,23 +99,25 @@ bool Hoister::describe(Value value, std::string &text, unsigned &operations) {
 
 Value Hoister::computeOnHost(OpBuilder &builder, Value value, LaunchOp launch,
                              IRMapping &mapping) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  if (auto argument = dyn_cast<BlockArgument>(value))
+  auto getOperand = [&](BlockArgument argument) -> Value {
     return launch.getKernelArgs()[argument.getArgNumber()];
-  for (Value operand : value.getDefiningOp()->getOperands())
-    mapping.map(operand, computeOnHost(builder, operand, launch, mapping));
-  if (auto quotient = value.getDefiningOp<arith::DivUIOp>()) {
+  };
+  auto copy = [&](Operation *op) -> FailureOr<Operation *> {
+    auto quotient = dyn_cast<arith::DivUIOp>(op);
+    if (!quotient)
+      return builder.clone(*op, mapping);
     // Both are numbers below 2^31, so the sign of the operation is no matter.
     Location loc = launch.getLoc();
     Value one = arith::ConstantOp::create(
-        builder, loc, builder.getIntegerAttr(value.getType(), 1));
+        builder, loc, builder.getIntegerAttr(op->getResult(0).getType(), 1));
     Value divisor = arith::MaxSIOp::create(
         builder, loc, mapping.lookup(quotient.getRhs()), one);
     return arith::FloorDivSIOp::create(
-        builder, loc, mapping.lookup(quotient.getLhs()), divisor);
-  }
-  return builder.clone(*value.getDefiningOp(), mapping)->getResult(0);
+               builder, loc, mapping.lookup(quotient.getLhs()), divisor)
+        .getOperation();
+  };
+  // No operation fails.
+  return *cloneScalars(builder, value, mapping, {getOperand, copy});
 }
 
 Value Hoister::getReciprocal(OpBuilder &builder, Value divisor) {

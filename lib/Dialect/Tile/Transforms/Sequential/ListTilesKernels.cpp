@@ -16,6 +16,7 @@
 
 #include "GridNumbering.h"
 #include "ListTiles.h"
+#include "fa3/Dialect/Tile/IR/TileBuilder.h"
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -30,11 +31,11 @@ using namespace fa3;
 using namespace fa3::tile;
 
 namespace {
-class TileListKernels {
+class TileListKernels : TileBuilder {
 public:
   explicit TileListKernels(TileList given)
-      : list(std::move(given)),
-        b(list.launch.getLoc(), list.launch.getOperation()),
+      : TileBuilder(given.launch.getLoc(), OpBuilder(given.launch)),
+        list(std::move(given)),
         module(list.kernel->getParentOfType<gpu::GPUModuleOp>()) {}
 
   Value build();
@@ -48,27 +49,12 @@ private:
   /// `body` gets the latter and emits the grid.
   void launch(StringRef suffix, const llvm::SetVector<unsigned> &arguments,
               ValueRange more, function_ref<void(ValueRange)> body);
-  void emitGrid(Value bound, function_ref<void(Value)> body);
   /// A copy of scalar code in the kernel that is being built.
   void clone(const ScalarSlice &slice);
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-  RankedTensorType tile(ArrayRef<int64_t> shape, Type element) {
-    return RankedTensorType::get(shape, element);
-  }
-  Value splat(Value scalar, RankedTensorType type) {
-    return tensor::SplatOp::create(b, type, scalar);
-  }
-  Value constant(RankedTensorType type, double value) {
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(
-               type, b.getFloatAttr(type.getElementType(), value)));
-  }
   Value toIntegers(Value indices) {
     auto type = cast<RankedTensorType>(indices.getType());
-    return arith::IndexCastOp::create(b, tile(type.getShape(), b.getI32Type()),
-                                      indices);
+    return arith::IndexCastOp::create(
+        b, tensor(type.getShape(), b.getI32Type()), indices);
   }
 
   Value countEntries(IRMapping &values);
@@ -85,7 +71,6 @@ private:
   void buildEntries();
 
   TileList list;
-  ImplicitLocOpBuilder b;
   gpu::GPUModuleOp module;
   gpu::GPUFuncOp kernel;
   /// From the kernel whose tiles they are to the one that is being built.
@@ -109,29 +94,16 @@ void TileListKernels::launch(StringRef suffix,
   llvm::append_range(operands, more);
   auto onHost = b.saveInsertionPoint();
   b.setInsertionPoint(list.kernel);
-  kernel = gpu::GPUFuncOp::create(
-      b, (list.kernel.getName() + suffix).str(),
-      b.getFunctionType(TypeRange(ValueRange(operands)), {}));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  kernel = createKernel(b, b.getLoc(), list.kernel.getName() + suffix,
+                        ValueRange(operands).getTypes());
   SymbolTable(module).insert(kernel);
   values.clear();
   for (auto [place, number] : llvm::enumerate(arguments))
     values.map(list.kernel.getArgument(number), kernel.getArgument(place));
-  b.setInsertionPointToEnd(&kernel.getBody().front());
-  auto end = gpu::ReturnOp::create(b);
-  b.setInsertionPoint(end);
+  b.setInsertionPoint(kernel.getBody().front().getTerminator());
   body(kernel.getArguments().drop_front(arguments.size()));
   b.restoreInsertionPoint(onHost);
-  auto symbol = SymbolRefAttr::get(
-      module.getNameAttr(), {FlatSymbolRefAttr::get(kernel.getNameAttr())});
-  LaunchOp::create(b, symbol, /*blocks=*/Value(), operands, ValueRange());
-}
-
-void TileListKernels::emitGrid(Value bound, function_ref<void(Value)> body) {
-  auto grid = GridOp::create(b, ValueRange{bound});
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&grid.getBody().front());
-  body(grid.getBody().getArgument(0));
+  launchKernel(b, b.getLoc(), module, kernel, operands);
 }
 
 void TileListKernels::clone(const ScalarSlice &slice) {
@@ -206,11 +178,12 @@ void TileListKernels::buildSteps() {
   launch("_steps", arguments, widen(steps), [&](ValueRange more) {
     Value target = more[0];
     clone(bounds);
-    emitGrid(countEntries(values), [&](Value number) {
+    grid(countEntries(values), [&](ValueRange position) {
+      Value number = position[0];
       bindIndices(number);
       clone(code);
-      Value sum = splat(countSteps(), tile({kRows}, b.getIndexType()));
-      sum = arith::SIToFPOp::create(b, tile({kRows}, b.getF32Type()),
+      Value sum = scalarTile(countSteps(), tensor({kRows}, b.getIndexType()));
+      sum = arith::SIToFPOp::create(b, tensor({kRows}, b.getF32Type()),
                                     toIntegers(sum));
       StoreOp::create(b, sum, target, ValueRange{number, index(0)});
     });
@@ -227,25 +200,25 @@ Value TileListKernels::countInFront(Value own, Value firstRow,
   using FloatPredicate = arith::CmpFPredicate;
   using Predicate = arith::CmpIPredicate;
   SmallVector<int64_t> shape = {kRows, kColumns};
-  RankedTensorType numbers = tile(shape, b.getIndexType()),
-                   floats = tile(shape, b.getF32Type());
-  Value other = LoadOp::create(b, tile({kColumns}, b.getF32Type()), array,
+  RankedTensorType numbers = tensor(shape, b.getIndexType()),
+                   floats = tensor(shape, b.getF32Type());
+  Value other = LoadOp::create(b, tensor({kColumns}, b.getF32Type()), array,
                                ValueRange{firstColumn});
   other = BroadcastOp::create(b, floats, other, 0);
   Value mine = BroadcastOp::create(b, floats, own, 1);
   Value row = CoordOp::create(b, numbers, 0, firstRow),
         column = CoordOp::create(b, numbers, 1, firstColumn);
   Value extent = memref::DimOp::create(b, array, 0);
-  Value exists =
-      arith::CmpIOp::create(b, Predicate::slt, column, splat(extent, numbers));
+  Value exists = arith::CmpIOp::create(b, Predicate::slt, column,
+                                       scalarTile(extent, numbers));
   Value isBefore = arith::CmpIOp::create(b, Predicate::slt, column, row);
   isBefore = arith::AndIOp::create(
       b, isBefore, arith::CmpFOp::create(b, FloatPredicate::OEQ, other, mine));
   isBefore = arith::OrIOp::create(
       b, isBefore, arith::CmpFOp::create(b, FloatPredicate::OLT, other, mine));
   isBefore = arith::AndIOp::create(b, exists, isBefore);
-  Value ones = arith::SelectOp::create(b, isBefore, constant(floats, 1),
-                                       constant(floats, 0));
+  Value ones =
+      arith::SelectOp::create(b, isBefore, splat(floats, 1), splat(floats, 0));
   return ReduceOp::create(b, cast<RankedTensorType>(init.getType()),
                           ReduceKind::add, ones, init, 1, IntegerAttr());
 }
@@ -254,26 +227,16 @@ void TileListKernels::buildRanks() {
   launch("_ranks", {}, {steps, ranks}, [&](ValueRange more) {
     Value source = more[0], target = more[1];
     Value extent = memref::DimOp::create(b, source, 0);
-    auto tilesOf = [&](int64_t size) -> Value {
-      return arith::CeilDivSIOp::create(b, extent, index(size));
-    };
-    emitGrid(tilesOf(kRows), [&](Value block) {
-      RankedTensorType type = tile({kRows}, b.getF32Type());
-      Value firstRow = arith::MulIOp::create(b, block, index(kRows));
+    grid(blocksOf(extent, kRows), [&](ValueRange block) {
+      RankedTensorType type = tensor({kRows}, b.getF32Type());
+      Value firstRow = arith::MulIOp::create(b, block[0], index(kRows));
       Value own = LoadOp::create(b, type, source, ValueRange{firstRow});
-      auto loop = scf::ForOp::create(b, index(0), tilesOf(kColumns), index(1),
-                                     ValueRange{constant(type, 0)});
-      {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(loop.getBody());
-        Value firstColumn =
-            arith::MulIOp::create(b, loop.getInductionVar(), index(kColumns));
-        Value sum = countInFront(own, firstRow, firstColumn,
-                                 loop.getRegionIterArg(0), source);
-        scf::YieldOp::create(b, sum);
-      }
-      Value rank = arith::FPToSIOp::create(b, tile({kRows}, b.getI32Type()),
-                                           loop.getResult(0));
+      Value none = splat(type, 0), tiles = blocksOf(extent, kColumns);
+      Value rank = loop(tiles, none, [&](Value number, Value sum) {
+        Value column = arith::MulIOp::create(b, number, index(kColumns));
+        return countInFront(own, firstRow, column, sum, source);
+      });
+      rank = arith::FPToSIOp::create(b, tensor({kRows}, b.getI32Type()), rank);
       StoreOp::create(b, rank, target, ValueRange{firstRow});
     });
   });
@@ -294,7 +257,8 @@ void TileListKernels::buildEntries() {
   launch("_list", arguments, {ranks, entries}, [&](ValueRange more) {
     Value source = more[0], target = more[1];
     clone(bounds);
-    emitGrid(countEntries(values), [&](Value number) {
+    grid(countEntries(values), [&](ValueRange position) {
+      Value number = position[0];
       bindIndices(number);
       clone(code);
       SmallVector<Value> fields;
@@ -303,14 +267,14 @@ void TileListKernels::buildEntries() {
             values.lookup(list.grid.getBody().getArgument(position)));
       for (Value scalar : list.scalars)
         fields.push_back(values.lookup(scalar));
-      RankedTensorType type = tile({kRows}, b.getIndexType());
+      RankedTensorType type = tensor({kRows}, b.getIndexType());
       Value place = CoordOp::create(b, type, 0, index(0)), entry;
       for (auto [at, field] : llvm::enumerate(fields)) {
         if (!field.getType().isIndex())
           field = arith::IndexCastOp::create(b, b.getIndexType(), field);
-        Value all = splat(field, type);
+        Value all = scalarTile(field, type);
         Value isHere = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, place,
-                                             splat(index(at), type));
+                                             scalarTile(index(at), type));
         entry = entry
                     ? arith::SelectOp::create(b, isHere, all, entry).getResult()
                     : all;

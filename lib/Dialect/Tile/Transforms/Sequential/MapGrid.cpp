@@ -6,6 +6,7 @@
 #include "GridSections.h"
 #include "RowPartition.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Support/CloneScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -25,24 +26,18 @@ using namespace fa3::tile;
 static FailureOr<Value> computeOnHost(OpBuilder &builder, Value value,
                                       gpu::GPUFuncOp kernel, LaunchOp launch,
                                       IRMapping &mapping) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
+  auto getOperand = [&](BlockArgument argument) -> Value {
     assert(argument.getOwner() == &kernel.getBody().front() &&
            "the grid lies in no loop");
-    Value operand = launch.getKernelArgs()[argument.getArgNumber()];
-    mapping.map(value, operand);
-    return operand;
-  }
-  Operation *op = value.getDefiningOp();
-  if (!isPure(op) || isa<ScalarLoadOp, SearchOp>(op) || op->getNumRegions())
-    return op->emitOpError("is part of a grid bound, which must be index "
-                           "arithmetic on kernel arguments");
-  for (Value operand : op->getOperands())
-    if (failed(computeOnHost(builder, operand, kernel, launch, mapping)))
-      return failure();
-  builder.clone(*op, mapping);
-  return mapping.lookup(value);
+    return launch.getKernelArgs()[argument.getArgNumber()];
+  };
+  auto copy = [&](Operation *op) -> FailureOr<Operation *> {
+    if (!isPure(op) || isa<ScalarLoadOp, SearchOp>(op) || op->getNumRegions())
+      return op->emitOpError("is part of a grid bound, which must be index "
+                             "arithmetic on kernel arguments");
+    return builder.clone(*op, mapping);
+  };
+  return cloneScalars(builder, value, mapping, {getOperand, copy});
 }
 
 namespace {
