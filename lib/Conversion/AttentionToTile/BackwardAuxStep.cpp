@@ -60,9 +60,8 @@ void BackwardBuilder::buildAuxOfPairs() {
   // There are no lengths beside gradients of auxiliary operands.
   sequences.readExtents();
   Value batches = dim(operands.q, 0);
-  SmallVector<Value> bounds = {
-      arith::CeilDivSIOp::create(b, dim(operands.q, 2), index(rows)),
-      arith::CeilDivSIOp::create(b, dim(operands.k, 2), index(columns))};
+  SmallVector<Value> bounds = {blocksOf(dim(operands.q, 2), rows),
+                               blocksOf(dim(operands.k, 2), columns)};
   if (ofHead)
     bounds.push_back(heads);
   if (ofBatch)
@@ -119,9 +118,9 @@ void BackwardBuilder::addToTable(Expander &expander, Value keep,
                                  const Rows &own) {
   const attention::AuxPlace &place = operands.auxPlace;
   Value tile = arith::DivUIOp::create(b, own.first, index(rows));
-  Value copy =
-      arith::RemUIOp::create(b, arith::AddIOp::create(b, tile, sequences.batch),
-                             dim(operands.auxGrad, 0));
+  Value copies = dim(operands.auxGrad, 0);
+  Value copy = arith::RemUIOp::create(
+      b, arith::AddIOp::create(b, tile, sequences.batch), copies);
   SmallVector<Value> at = {copy};
   bool isUniform = llvm::all_of(place.computed, [&](Value index) {
     return expander.get(index).varies == Expander::Uniform;

@@ -243,11 +243,12 @@ BackwardBuilder::Pairs BackwardBuilder::bindBlock(Expander &expander,
     bindPlace(expander, op.getMaskMod(), place, operands.captures);
     Expander::Entry seen = expander.expand(op.getMaskMod());
     // Of full blocks only the end is looked at.
-    if (step.isOfFull)
-      seen.value = arith::OrIOp::create(
-          b, expander.lift(b.getLoc(), seen, seen.varies),
-          expander.lift(b.getLoc(), {step.isOfFull, Expander::Uniform},
-                        seen.varies));
+    if (step.isOfFull) {
+      Value isOfFull = expander.lift(
+          b.getLoc(), {step.isOfFull, Expander::Uniform}, seen.varies);
+      Value lifted = expander.lift(b.getLoc(), seen, seen.varies);
+      seen.value = arith::OrIOp::create(b, lifted, isOfFull);
+    }
     pairs.keep = both(pairs.keep, seen);
   }
   if (step.first != step.masked && (hasScoreCode() || !op.getKeepMod().empty()))

@@ -193,14 +193,14 @@ Value fa3::buildBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
     return arith::MulIOp::create(b, arith::MulIOp::create(b, host.batch, heads),
                                  length);
   };
-  return arith::AddIOp::create(
-      b,
+  Value ofKeys = scale(b, rows(host.keyHeads, host.keys), bytes * (d + dv));
+  Value ofQueries =
       scale(b, rows(host.heads, host.queries),
             bytes * (host.forward.getQTerms() * d + (host.qv ? dv : 0)) +
                 getBytes(host.o) * dv + (host.lse ? 4 : 0) +
                 (host.maxLogits ? 4 : 0) +
-                (host.previousO ? getBytes(host.previousO) * dv + 4 : 0)),
-      scale(b, rows(host.keyHeads, host.keys), bytes * (d + dv)));
+                (host.previousO ? getBytes(host.previousO) * dv + 4 : 0));
+  return arith::AddIOp::create(b, ofQueries, ofKeys);
 }
 
 Value fa3::buildBackwardBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
@@ -211,9 +211,9 @@ Value fa3::buildBackwardBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
                                  length);
   };
   // q and dq, o and do, lse; k and dk, v and dv.
-  return arith::AddIOp::create(
-      b,
-      scale(b, rows(host.heads, host.queries),
-            2 * kBytes * (d + dv) + kStatistic),
-      scale(b, rows(host.keyHeads, host.keys), 2 * kBytes * (d + dv)));
+  Value ofKeys =
+      scale(b, rows(host.keyHeads, host.keys), 2 * kBytes * (d + dv));
+  Value ofQueries = scale(b, rows(host.heads, host.queries),
+                          2 * kBytes * (d + dv) + kStatistic);
+  return arith::AddIOp::create(b, ofQueries, ofKeys);
 }

@@ -231,9 +231,10 @@ ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
   // Parts of a fixed number of keys have the same bits in both kernels if the
   // one for few looks at all of them at once.
   ImplicitLocOpBuilder b(forward.getLoc(), onHost);
+  Value most =
+      arith::ConstantIndexOp::create(b, partKeys ? kFewAtOnce : kFewParts);
   Value isFew = arith::CmpIOp::create(
-      b, arith::CmpIPredicate::sle, memref::DimOp::create(b, parts.o, 0),
-      arith::ConstantIndexOp::create(b, partKeys ? kFewAtOnce : kFewParts));
+      b, arith::CmpIPredicate::sle, memref::DimOp::create(b, parts.o, 0), most);
   auto choice = scf::IfOp::create(b, isFew, /*withElseRegion=*/true);
   OpBuilder few = choice.getThenBodyBuilder(),
             many = choice.getElseBodyBuilder();

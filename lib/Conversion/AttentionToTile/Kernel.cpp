@@ -244,7 +244,8 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
     blocks = arith::MinSIOp::create(b, end, blocks);
     count = arith::SubIOp::create(b, blocks, first);
   }
-  auto loop = scf::ForOp::create(b, index(0), count, index(1), init.list());
+  Value one = index(1);
+  auto loop = scf::ForOp::create(b, index(0), count, one, init.list());
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

@@ -317,7 +317,10 @@ private:
   mlir::Value mulFactors(mlir::Value x, mlir::Value y) {
     bool isScalar = !llvm::isa<mlir::RankedTensorType>(x.getType()) &&
                     !llvm::isa<mlir::RankedTensorType>(y.getType());
-    return isScalar ? mul(x, y) : mul(asRows(x), asRows(y));
+    if (isScalar)
+      return mul(x, y);
+    mlir::Value ofY = asRows(y), ofX = asRows(x);
+    return mul(ofX, ofY);
   }
   attention::ForwardOp op;
   const KernelOperands &operands;

@@ -74,10 +74,10 @@ KernelBuilder::Merged KernelBuilder::addPrevious(const Merged &parts,
   Value weight = exp2(asExponent(sub(lse, larger)));
   Value sum = math::FmaOp::create(b, parts.sum, fraction, weight);
   int64_t width = cast<RankedTensorType>(parts.acc.getType()).getDimSize(1);
+  Value own = mul(parts.acc, alongColumns(fraction, width));
+  Value factor = alongColumns(weight, width);
   Value acc = math::FmaOp::create(
-      b, loadPreviousOutput(weight, width, firstRow, firstColumn),
-      alongColumns(weight, width),
-      mul(parts.acc, alongColumns(fraction, width)));
+      b, loadPreviousOutput(weight, width, firstRow, firstColumn), factor, own);
   return {acc, larger, sum};
 }
 

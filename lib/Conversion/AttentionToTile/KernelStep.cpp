@@ -158,18 +158,19 @@ Value KernelBuilder::dropWeights(Value weights, Expander &expander) {
 /// exp2(scale * score - reference) is a weight, times its own factor.
 Value KernelBuilder::buildExponents(Value scores, Value factor,
                                     const Weighting &weighting) {
-  if (!isLarge)
-    return math::FmaOp::create(b, scores, asScores(factor),
-                               alongColumns(weighting.shift, columns),
+  if (!isLarge) {
+    Value shift = alongColumns(weighting.shift, columns);
+    return math::FmaOp::create(b, scores, asScores(factor), shift,
                                reassociate());
+  }
   // The difference is a number for all finite scores, or -inf. No flag lets
   // the score's terms be joined to what comes behind.
   Value difference = arith::SubFOp::create(
       b, scores, alongColumns(weighting.maximum, columns));
   if (weightExponent == 0)
     return asExponent(difference);
-  return math::FmaOp::create(b, difference, asScores(factor),
-                             splat(scores.getType(), weightExponent));
+  Value exponent = splat(scores.getType(), weightExponent);
+  return math::FmaOp::create(b, difference, asScores(factor), exponent);
 }
 
 KernelBuilder::Weighting KernelBuilder::buildReference(Value blockMaximum,
@@ -372,10 +373,12 @@ void KernelBuilder::buildEpilogue(State state, Value firstRow) {
     inverse = mul(inverse, splat(rowType(), factor));
   int64_t width = getTileWidth(op.getValueHeadDim());
   Value out = mul(state.acc, alongColumns(inverse, width));
-  if (sums.previous)
-    out = math::FmaOp::create(
-        b, loadPreviousOutput(sums.previous, width, firstRow, index(0)),
-        alongColumns(ofPrevious, width), out);
+  if (sums.previous) {
+    Value factor = alongColumns(ofPrevious, width);
+    Value previous =
+        loadPreviousOutput(sums.previous, width, firstRow, index(0));
+    out = math::FmaOp::create(b, previous, factor, out);
+  }
   Value lse;
   if (isOnePart)
     std::tie(out, lse) = mergeOnePart(

@@ -175,9 +175,9 @@ Value ListKernels::countPairs(ValueRange position, Value firstQuery,
                    f32Type = tensor({kRows, keysPerPart}, b.getF32Type()),
                    sums = tensor({kRows, kPartialSums}, b.getF32Type());
   Value block = tile::CoordOp::create(b, type, 0, firstBlock);
-  Value key =
-      add(arith::MulIOp::create(b, block, scalarTile(index(keys), type)),
-          tile::CoordOp::create(b, type, 1, firstKey));
+  Value column = tile::CoordOp::create(b, type, 1, firstKey);
+  Value key = add(
+      arith::MulIOp::create(b, block, scalarTile(index(keys), type)), column);
   Value keyLength = inKernel(lists.keys), queryLength = inKernel(lists.queries);
   Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key,
                                        scalarTile(keyLength, type));
@@ -225,8 +225,8 @@ void ListKernels::buildPairs() {
            Value firstBlock = times(position[0], kRows), part = position[1];
            Value ofKeys = arith::RemUIOp::create(b, part, index(keyParts)),
                  ofQueries = arith::DivUIOp::create(b, part, index(keyParts));
-           Value firstQuery = add(times(position[2], queries),
-                                  times(ofQueries, queries / queryParts));
+           Value ofPart = times(ofQueries, queries / queryParts);
+           Value firstQuery = add(times(position[2], queries), ofPart);
            Value total = countPairs({position[4], position[3], firstBlock},
                                     firstQuery, times(ofKeys, keysPerPart));
            tile::StoreOp::create(b, total, target,
@@ -258,8 +258,9 @@ std::pair<Value, Value> ListKernels::loadMembers(ValueRange at,
   RankedTensorType type = tensor({size}, b.getIndexType());
   Value block = tile::CoordOp::create(b, type, 0, firstBlock);
   Value width = scalarTile(index(keys), type);
-  Value left = arith::SubIOp::create(b, scalarTile(inKernel(lists.keys), type),
-                                     arith::MulIOp::create(b, block, width));
+  Value first = arith::MulIOp::create(b, block, width);
+  Value left =
+      arith::SubIOp::create(b, scalarTile(inKernel(lists.keys), type), first);
   left = arith::MinSIOp::create(b, left, width);
   Value all = arith::MulIOp::create(b, left, scalarTile(rowsOfBlock, type));
   RankedTensorType integers = tensor({size}, b.getI32Type());
@@ -277,16 +278,17 @@ std::pair<Value, Value> ListKernels::loadMembers(ValueRange at,
 Value ListKernels::countBefore(Value isMember, Value firstRow,
                                Value firstColumn, Value init) {
   RankedTensorType type = tensor({kRows, kColumns}, b.getIndexType());
-  Value isBefore =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                            tile::CoordOp::create(b, type, 1, firstColumn),
-                            tile::CoordOp::create(b, type, 0, firstRow));
+  Value row = tile::CoordOp::create(b, type, 0, firstRow);
+  Value isBefore = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::slt,
+      tile::CoordOp::create(b, type, 1, firstColumn), row);
   Value isCounted = arith::AndIOp::create(
       b, isBefore,
       tile::BroadcastOp::create(b, tensor(type.getShape(), b.getI1Type()),
                                 isMember, 0));
-  Value ones = arith::SelectOp::create(b, isCounted, splat(squareType(), 1),
-                                       splat(squareType(), 0));
+  Value none = splat(squareType(), 0);
+  Value ones =
+      arith::SelectOp::create(b, isCounted, splat(squareType(), 1), none);
   return tile::ReduceOp::create(b, rowType(), tile::ReduceKind::add, ones, init,
                                 1, IntegerAttr());
 }
@@ -299,8 +301,9 @@ void ListKernels::buildPositions() {
          [&](ValueRange position) {
            SmallVector<Value> at = {position[3], position[2], position[1]};
            Value firstRow = times(position[0], kRows);
-           Value rowsOfBlock = getLeft(inKernel(lists.queries),
-                                       times(position[1], queries), queries);
+           Value firstQuery = times(position[1], queries);
+           Value rowsOfBlock =
+               getLeft(inKernel(lists.queries), firstQuery, queries);
            Value zero = splat(rowType(), 0);
            // Blocks up to those of the rows.
            SmallVector<Value> before = loop(

@@ -50,12 +50,12 @@ void ListedLoop::countEntries() {
     // that are masked. It is the last entry, as entries ascend.
     Value behind = arith::SubIOp::create(b, full, index(1));
     cut = readBlock(arith::MaxSIOp::create(b, behind, index(0)), Full);
-    Value end =
-        arith::MulIOp::create(b, add(cut, index(1)), index(listing.size));
+    Value size = index(listing.size);
+    Value end = arith::MulIOp::create(b, add(cut, index(1)), size);
     Value isCut = compare(Predicate::sgt, end, listing.length);
     Value isThere = compare(Predicate::sgt, full, index(0));
-    Value more =
-        select(arith::AndIOp::create(b, isCut, isThere), index(1), index(0));
+    Value none = index(0), one = index(1);
+    Value more = select(arith::AndIOp::create(b, isCut, isThere), one, none);
     asked = add(masked, more);
     full = arith::SubIOp::create(b, full, more);
   }
@@ -74,9 +74,9 @@ ListedStep ListedLoop::buildStep(Value number) {
   Value entry = number, inBlock;
   if (perBlock > 1) {
     entry = arith::DivUIOp::create(b, number, index(perBlock));
+    Value columns = index(listing.columns);
     inBlock = arith::MulIOp::create(
-        b, arith::RemUIOp::create(b, number, index(perBlock)),
-        index(listing.columns));
+        b, arith::RemUIOp::create(b, number, index(perBlock)), columns);
   }
   auto getFirst = [&](Value block) -> Value {
     Value first = arith::MulIOp::create(b, block, index(listing.size));
@@ -118,7 +118,8 @@ FailureOr<SmallVector<Value>> ListedLoop::build(ValueRange init, Body body) {
   Value end = firstVisible;
   if (listing.hasFull)
     end = add(end, arith::MulIOp::create(b, full, perBlock));
-  auto loop = scf::ForOp::create(b, index(0), end, index(1), init);
+  Value one = index(1);
+  auto loop = scf::ForOp::create(b, index(0), end, one, init);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   ListedStep step = buildStep(loop.getInductionVar());

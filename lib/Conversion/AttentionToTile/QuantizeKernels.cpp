@@ -195,46 +195,48 @@ Value QuantizeKernels::makeScales(Value largest) {
 /// The matrix from its signs.
 void QuantizeKernels::buildRotation() {
   constexpr int64_t kColumns = 16; // divides every head dim
-  launch(
-      "rotation", {operands.signs, operands.rotation},
-      [&](ValueRange arguments) {
-        Value signs = arguments[0], matrix = arguments[1];
-        grid({blocksOf(index(headDim), kRows), index(headDim / kColumns)},
-             [&](ValueRange position) {
-               Value row = mul(position[0], index(kRows));
-               Value column = mul(position[1], index(kColumns));
-               auto shape = [&](Type element) {
-                 return RankedTensorType::get({kRows, kColumns}, element);
-               };
-               Type given = cast<MemRefType>(signs.getType()).getElementType();
-               auto rowType = RankedTensorType::get({kRows}, given);
-               Value ofRows =
-                   tile::LoadOp::create(b, rowType, signs, ValueRange{row});
-               if (given.getIntOrFloatBitWidth() < 32)
-                 ofRows = arith::ExtFOp::create(b, tile({kRows}), ofRows);
-               Value isNegative = arith::CmpFOp::create(
-                   b, arith::CmpFPredicate::OLT,
-                   tile::BroadcastOp::create(b, shape(b.getF32Type()), ofRows,
-                                             1),
-                   splat(shape(b.getF32Type()), 0));
-               auto coordinate = [&](int64_t dim, Value offset) {
-                 return tile::CoordOp::create(b, shape(b.getIndexType()), dim,
-                                              offset);
-               };
-               Value sign = arith::XOrIOp::create(
-                   b, isNegative,
-                   attention::buildHadamardSign(b, headDim, coordinate(0, row),
-                                                coordinate(1, column)));
-               Value numbers = arith::SelectOp::create(
-                   b, sign, splat(shape(b.getF32Type()), -1),
-                   splat(shape(b.getF32Type()), 1));
-               Type element =
-                   cast<MemRefType>(matrix.getType()).getElementType();
-               tile::StoreOp::create(
-                   b, arith::TruncFOp::create(b, shape(element), numbers),
-                   matrix, ValueRange{row, column});
-             });
-      });
+  launch("rotation", {operands.signs, operands.rotation},
+         [&](ValueRange arguments) {
+           Value signs = arguments[0], matrix = arguments[1];
+           grid({blocksOf(index(headDim), kRows), index(headDim / kColumns)},
+                [&](ValueRange position) {
+                  Value row = mul(position[0], index(kRows));
+                  Value column = mul(position[1], index(kColumns));
+                  auto shape = [&](Type element) {
+                    return RankedTensorType::get({kRows, kColumns}, element);
+                  };
+                  Type given =
+                      cast<MemRefType>(signs.getType()).getElementType();
+                  auto rowType = RankedTensorType::get({kRows}, given);
+                  Value ofRows =
+                      tile::LoadOp::create(b, rowType, signs, ValueRange{row});
+                  if (given.getIntOrFloatBitWidth() < 32)
+                    ofRows = arith::ExtFOp::create(b, tile({kRows}), ofRows);
+                  Value none = splat(shape(b.getF32Type()), 0);
+                  Value isNegative = arith::CmpFOp::create(
+                      b, arith::CmpFPredicate::OLT,
+                      tile::BroadcastOp::create(b, shape(b.getF32Type()),
+                                                ofRows, 1),
+                      none);
+                  auto coordinate = [&](int64_t dim, Value offset) {
+                    return tile::CoordOp::create(b, shape(b.getIndexType()),
+                                                 dim, offset);
+                  };
+                  Value ofColumns = coordinate(1, column);
+                  Value sign = arith::XOrIOp::create(
+                      b, isNegative,
+                      attention::buildHadamardSign(
+                          b, headDim, coordinate(0, row), ofColumns));
+                  Value one = splat(shape(b.getF32Type()), 1);
+                  Value numbers = arith::SelectOp::create(
+                      b, sign, splat(shape(b.getF32Type()), -1), one);
+                  Type element =
+                      cast<MemRefType>(matrix.getType()).getElementType();
+                  tile::StoreOp::create(
+                      b, arith::TruncFOp::create(b, shape(element), numbers),
+                      matrix, ValueRange{row, column});
+                });
+         });
 }
 
 /// Every row has a scale: one kernel.
@@ -377,8 +379,8 @@ void QuantizeKernels::buildSequenceScales(Value partials) {
       Value row =
           tile::ReduceOp::create(b, tile({kRows}), tile::ReduceKind::max, all,
                                  splat(tile({kRows}), 0), 1, IntegerAttr());
-      tile::StoreOp::create(b, makeScales(row), scales,
-                            ValueRange{position[1], position[0], index(0)});
+      SmallVector<Value> at = {position[1], position[0], index(0)};
+      tile::StoreOp::create(b, makeScales(row), scales, at);
     });
   });
 }

@@ -227,9 +227,9 @@ void ScalarRegionExpander::expandOp(Operation *op) {
   if (isa<tensor::ExtractOp>(op))
     return expandExtract(op);
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+    Value axis = get(dim.getIndex()).value;
     Value extent = memref::DimOp::create(builder, op->getLoc(),
-                                         aux.lookup(dim.getSource()),
-                                         get(dim.getIndex()).value);
+                                         aux.lookup(dim.getSource()), axis);
     bind(dim.getResult(), {extent, Uniform});
     return;
   }
@@ -284,9 +284,9 @@ ScalarRegionExpander::Entry fa3::bothHold(ImplicitLocOpBuilder &b,
                                           ScalarRegionExpander::Entry x,
                                           ScalarRegionExpander::Entry y) {
   unsigned varies = x.varies | y.varies;
-  return {arith::AndIOp::create(b, expander.lift(b.getLoc(), x, varies),
-                                expander.lift(b.getLoc(), y, varies)),
-          varies};
+  Value second = expander.lift(b.getLoc(), y, varies),
+        first = expander.lift(b.getLoc(), x, varies);
+  return {arith::AndIOp::create(b, first, second), varies};
 }
 
 /// Whether an operation on the key gives an integer that stays in a register

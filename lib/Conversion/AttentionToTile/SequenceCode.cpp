@@ -74,7 +74,8 @@ std::pair<Value, Value> SequenceCode::findSequence(Value starts, Value tile,
                                                    Value rows) {
   // The first tile of sequence b is number starts[b] div rows + b: it is not
   // behind `tile` if starts[b] < (tile + 1 - b) * rows.
-  Value count = arith::MaxSIOp::create(b, buildBatch(), index(1));
+  Value one = index(1);
+  Value count = arith::MaxSIOp::create(b, buildBatch(), one);
   Value limit =
       arith::MulIOp::create(b, arith::AddIOp::create(b, tile, index(1)), rows);
   Value sequence =
@@ -87,8 +88,9 @@ std::pair<Value, Value> SequenceCode::findSequence(Value starts, Value tile,
   // starts[b] div rows + b, the number of its first tile.
   Value front = arith::AddIOp::create(
       b, arith::FloorDivSIOp::create(b, load(sequence), rows), sequence);
-  Value ofSequence = arith::MaxSIOp::create(
-      b, arith::SubIOp::create(b, tile, front), index(0));
+  Value none = index(0);
+  Value ofSequence =
+      arith::MaxSIOp::create(b, arith::SubIOp::create(b, tile, front), none);
   return {sequence, ofSequence};
 }
 

@@ -156,19 +156,21 @@ Value SplitCount::build() {
       continue;
     }
     Value filled = arith::MulIOp::create(b, parts, tiles);
-    Value isFull =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
-                              arith::MulIOp::create(b, filled, index(8)),
-                              arith::MulIOp::create(b, room, index(kEighths)));
+    Value least = arith::MulIOp::create(b, room, index(kEighths));
+    Value isFull = arith::CmpIOp::create(
+        b, arith::CmpIPredicate::sge,
+        arith::MulIOp::create(b, filled, index(8)), least);
     chosen = arith::SelectOp::create(b, isFull, parts, chosen);
   }
   // Sixteens of parts, or a few.
   Value keys = boundKeys();
+  Value atOnce = index(kAtOnce);
   Value few = arith::MinSIOp::create(
-      b, arith::DivUIOp::create(b, keys, index(kLeastKeys)), index(kAtOnce));
+      b, arith::DivUIOp::create(b, keys, index(kLeastKeys)), atOnce);
+  Value sixteen = index(kAtOnce);
   Value many = arith::MulIOp::create(
       b, arith::DivUIOp::create(b, keys, index(kAtOnce * kKeysOfMerge)),
-      index(kAtOnce));
+      sixteen);
   Value most = arith::MaxSIOp::create(b, few, many);
   return atLeast(arith::MinSIOp::create(b, chosen, most), 1);
 }

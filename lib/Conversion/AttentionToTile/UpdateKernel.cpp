@@ -304,16 +304,18 @@ void UpdateKernel::turn(const Job &job, const Tile &tile, Value angle,
   auto product = [&](Value lhs, Value rhs) {
     return arith::MulFOp::create(b, lhs, rhs);
   };
-  Value turned[] = {arith::SubFOp::create(b, product(x[0], factors[0]),
-                                          product(x[1], factors[1])),
-                    arith::AddFOp::create(b, product(x[1], factors[0]),
-                                          product(x[0], factors[1]))};
-  for (int64_t half : {0, 1})
-    tile::StoreOp::create(
-        b,
-        arith::TruncFOp::create(b, tensor(type.getShape(), element),
-                                turned[half]),
-        target, getHalf(job, tile.to, tile.targetHead, half, pair));
+  auto sines = [&](unsigned i) { return product(x[i], factors[1]); };
+  auto cosines = [&](unsigned i) { return product(x[i], factors[0]); };
+  Value subtracted = sines(1), minuend = cosines(0);
+  Value less = arith::SubFOp::create(b, minuend, subtracted);
+  Value added = sines(0), first = cosines(1);
+  Value turned[] = {less, arith::AddFOp::create(b, first, added)};
+  for (int64_t half : {0, 1}) {
+    SmallVector<Value> at = getHalf(job, tile.to, tile.targetHead, half, pair);
+    Value narrow = arith::TruncFOp::create(b, tensor(type.getShape(), element),
+                                           turned[half]);
+    tile::StoreOp::create(b, narrow, target, at);
+  }
 }
 
 void UpdateKernel::buildJob(const Job &job, Value row, Value block, Value batch,
@@ -351,8 +353,8 @@ void UpdateKernel::buildJob(const Job &job, Value row, Value block, Value batch,
   int64_t column = 0;
   if (RotaryOp rotary = update.rotary) {
     Value angle = getPosition(update.angle, batch, row);
-    Value last =
-        arith::SubIOp::create(b, dim(inKernel(update.cos), 0), index(1));
+    Value one = index(1);
+    Value last = arith::SubIOp::create(b, dim(inKernel(update.cos), 0), one);
     angle = arith::MinSIOp::create(
         b, arith::MaxSIOp::create(b, angle, index(0)), last);
     int64_t width = getWidth(rotary.getPairs(), kTurnedPairs);

@@ -101,8 +101,8 @@ struct SmemFillPattern : KernelPattern<SmemFillOp> {
         inside = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
                                        thread,
                                        ints.constant((bytes - start) / kBytes));
-      Value address = ints.add(ints.add(adaptor.getBuffer(), start),
-                               ints.mul(thread, kBytes));
+      Value ofThread = ints.mul(thread, kBytes);
+      Value address = ints.add(ints.add(adaptor.getBuffer(), start), ofThread);
       emitPredicatedAsm(rewriter, loc, inside,
                         "st.shared.v4.b32 [$0], {$1, $1, $1, $1};",
                         {address, word});

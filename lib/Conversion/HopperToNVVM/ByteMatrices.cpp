@@ -136,8 +136,8 @@ ByteMatrices::getAddresses(OpBuilder &builder, Location loc, SlotAddress &slot,
                      *columnBits < slot.getBlockColumns() &&
                      (atColumn & *columnBits) == 0;
     if (isRegular) {
-      Value chunk =
-          ints.bitXor(slot.getInBlock(laneColumn), slot.getMask(laneRow));
+      Value mask = slot.getMask(laneRow);
+      Value chunk = ints.bitXor(slot.getInBlock(laneColumn), mask);
       Value address = ints.add(slot.getRow(laneRow), chunk);
       addresses.push_back(
           {ints.bitXor(address, ints.constant(slot.getInBlock(atColumn))),
@@ -146,11 +146,11 @@ ByteMatrices::getAddresses(OpBuilder &builder, Location loc, SlotAddress &slot,
     }
     Value rowHere = ints.add(ints.add(row, laneRow), offset[0]);
     Value columnHere = ints.add(ints.add(column, laneColumn), offset[1]);
-    Value chunk =
-        ints.bitXor(slot.getInBlock(columnHere), slot.getMask(rowHere));
-    addresses.push_back({ints.add(ints.add(slot.getRow(rowHere), chunk),
-                                  slot.getBlock(columnHere)),
-                         0});
+    Value mask = slot.getMask(rowHere);
+    Value chunk = ints.bitXor(slot.getInBlock(columnHere), mask);
+    Value block = slot.getBlock(columnHere);
+    addresses.push_back(
+        {ints.add(ints.add(slot.getRow(rowHere), chunk), block), 0});
   }
   return addresses;
 }
@@ -243,8 +243,9 @@ SmallVector<Value> ByteMatrices::getWords(OpBuilder &builder, Location loc,
   SmallVector<Value> registers = unpackRegisters(builder, loc, fragment);
   SmallVector<Value> words(registers.size());
   auto select = [&](const WordPair &pair, uint32_t selector, uint32_t other) {
-    Value bytes = arith::SelectOp::create(
-        builder, loc, isOther, ints.constant(other), ints.constant(selector));
+    Value own = ints.constant(selector);
+    Value bytes = arith::SelectOp::create(builder, loc, isOther,
+                                          ints.constant(other), own);
     return NVVM::PermuteOp::create(
         builder, loc, builder.getI32Type(), registers[pair.registers[0]],
         registers[pair.registers[1]], bytes, NVVM::PermuteMode::DEFAULT);

@@ -163,8 +163,8 @@ static Value addFew(OpBuilder &builder, Location loc, Value x,
   Value scalar = getSplat(x);
   if (!scalar || distinct.size() > kMostValues)
     return {};
-  Value sum = add(narrow.splat(scalar, distinct.size()),
-                  narrow.constants(distinct.getArrayRef()));
+  Value terms = narrow.constants(distinct.getArrayRef());
+  Value sum = add(narrow.splat(scalar, distinct.size()), terms);
   SmallVector<int64_t> mask;
   for (int32_t value : k)
     mask.push_back(llvm::find(distinct, value) - distinct.begin());

@@ -53,16 +53,18 @@ private:
     return arith::MaxSIOp::create(b, loc, x, y);
   }
   Value exchange(Value value, Value operand, NVVM::ShflKind how) {
+    Value clamp = ints.constant(31);
     return NVVM::ShflOp::create(b, loc, element, ints.constant(-1), value,
-                                operand, ints.constant(31), how, UnitAttr());
+                                operand, clamp, how, UnitAttr());
   }
   Value select(Value condition, Value x, Value y) {
     return arith::SelectOp::create(b, loc, condition, x ? x : none,
                                    y ? y : none);
   }
   Value isSet(int64_t bits) {
+    Value zero = ints.constant(0);
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                                 ints.bitAnd(lane, bits), ints.constant(0));
+                                 ints.bitAnd(lane, bits), zero);
   }
   /// Blocks of diagonals from the elements of column `number` of each pair.
   void addBlocks(ArrayRef<Value> ofThread, int64_t number,
@@ -87,7 +89,8 @@ void DiagonalReducer::addBlocks(ArrayRef<Value> ofThread, int64_t number,
                                 MutableArrayRef<Value> blocks) {
   Value place = ints.bitAnd(lane, kLanesOfRow - 1);
   Value diagonal = arith::ShRUIOp::create(b, loc, lane, ints.constant(2));
-  Value column = ints.add(ints.mul(place, kPair), ints.constant(number));
+  Value ofPair = ints.constant(number);
+  Value column = ints.add(ints.mul(place, kPair), ofPair);
   Value row = arith::SubIOp::create(b, loc, column, diagonal);
   Value isLeft = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, row,
                                        ints.constant(0));
@@ -114,7 +117,8 @@ Value DiagonalReducer::gather(ArrayRef<Value> four) {
     return combine(
         kept, exchange(given, ints.constant(distance), NVVM::ShflKind::bfly));
   };
-  return halve(halve(four[0], four[2], 2), halve(four[1], four[3], 2), 1);
+  Value odd = halve(four[1], four[3], 2);
+  return halve(halve(four[0], four[2], 2), odd, 1);
 }
 
 SmallVector<Value> DiagonalReducer::reduce(ValueRange elements) {
@@ -213,8 +217,9 @@ TermCode buildTerm(OpBuilder &b, Location loc, Value term) {
   Value exponent = ints.bitAnd(
       arith::ShRUIOp::create(b, loc, bits, ints.constant(kFractionBits)),
       kInfinite);
-  Value fraction = arith::OrIOp::create(b, loc, ints.bitAnd(bits, kFraction),
-                                        ints.constant(kFraction + 1));
+  Value hidden = ints.constant(kFraction + 1);
+  Value fraction =
+      arith::OrIOp::create(b, loc, ints.bitAnd(bits, kFraction), hidden);
   Value size = arith::ShLIOp::create(
       b, loc, fraction, ints.bitAnd(exponent, kExactExponents - 1));
   Value sign = arith::ShRSIOp::create(b, loc, bits, ints.constant(31));

@@ -159,9 +159,12 @@ LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
   block.thread = NVVM::ThreadIdXOp::create(builder, loc, i32);
   block.lane = ints.bitAnd(block.thread, 31);
   // From lane 0, so that ptxas sees that branches on it do not diverge.
-  block.warp = NVVM::ShflOp::create(
-      builder, loc, i32, ints.constant(-1), ints.shiftRight(block.thread, 5),
-      ints.constant(0), ints.constant(31), NVVM::ShflKind::idx, UnitAttr());
+  Value clamp = ints.constant(31);
+  Value first = ints.constant(0);
+  Value warp = ints.shiftRight(block.thread, 5);
+  block.warp =
+      NVVM::ShflOp::create(builder, loc, i32, ints.constant(-1), warp, first,
+                           clamp, NVVM::ShflKind::idx, UnitAttr());
   block.elected = ints.isEqual(block.thread, 0);
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
   Value start = LLVM::AddressOfOp::create(builder, loc, pointer, smem);
@@ -247,10 +250,11 @@ LogicalResult KernelInfo::prepareFragments(gpu::GPUFuncOp function) {
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfterValue(info.elected);
     IntegerBuilder ints(builder, op->getLoc());
-    for (unsigned dim = 0; dim < layout.getRank(); ++dim)
-      it->second.offsets.push_back(
-          ints.add(sumBits(ints, info.lane, layout.getLaneBases(), dim),
-                   sumBits(ints, info.warp, layout.getWarpBases(), dim)));
+    for (unsigned dim = 0; dim < layout.getRank(); ++dim) {
+      Value ofWarp = sumBits(ints, info.warp, layout.getWarpBases(), dim);
+      Value ofLane = sumBits(ints, info.lane, layout.getLaneBases(), dim);
+      it->second.offsets.push_back(ints.add(ofLane, ofWarp));
+    }
     for (auto [index, bases] : {std::pair(info.lane, layout.getLaneBases()),
                                 std::pair(info.warp, layout.getWarpBases())}) {
       int64_t mask = getReplicatedBits(bases);

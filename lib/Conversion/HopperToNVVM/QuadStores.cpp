@@ -47,9 +47,9 @@ std::array<Value, 4> fa3::exchangeQuad(OpBuilder &builder, Location loc,
                                        Value lane, std::array<Value, 4> words) {
   IntegerBuilder ints(builder, loc);
   auto isOdd = [&](int64_t bit) -> Value {
+    Value none = ints.constant(0);
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                 ints.bitAnd(lane, int64_t(1) << bit),
-                                 ints.constant(0));
+                                 ints.bitAnd(lane, int64_t(1) << bit), none);
   };
   auto select = [&](Value condition, Value x, Value y) -> Value {
     return arith::SelectOp::create(builder, loc, condition, x, y);
@@ -58,10 +58,11 @@ std::array<Value, 4> fa3::exchangeQuad(OpBuilder &builder, Location loc,
   // and what comes takes its place.
   auto exchange = [&](int64_t bit, Value odd, unsigned even, unsigned other) {
     Value sent = select(odd, words[even], words[other]);
-    Value got = NVVM::ShflOp::create(
-        builder, loc, builder.getI32Type(), ints.constant(-1), sent,
-        ints.constant(int64_t(1) << bit), ints.constant(31),
-        NVVM::ShflKind::bfly, UnitAttr());
+    Value clamp = ints.constant(31);
+    Value distance = ints.constant(int64_t(1) << bit);
+    Value got = NVVM::ShflOp::create(builder, loc, builder.getI32Type(),
+                                     ints.constant(-1), sent, distance, clamp,
+                                     NVVM::ShflKind::bfly, UnitAttr());
     words[even] = select(odd, got, words[even]);
     words[other] = select(odd, words[other], got);
   };

@@ -30,10 +30,10 @@ struct SearchPattern : KernelPattern<SearchOp> {
     Value count = arith::SubIOp::create(rewriter, loc, adaptor.getEnd(),
                                         adaptor.getFirst());
     Value sum = ints.add(count, kLanes - 1);
+    Value one = ints.constant(1);
     Value stride = arith::MaxSIOp::create(
         rewriter, loc,
-        arith::ShRSIOp::create(rewriter, loc, sum, ints.constant(5)),
-        ints.constant(1));
+        arith::ShRSIOp::create(rewriter, loc, sum, ints.constant(5)), one);
     Value front =
         countBelow(op, adaptor, rewriter,
                    arith::MulIOp::create(rewriter, loc, lane, stride), count);
@@ -83,10 +83,10 @@ private:
     IntegerBuilder ints(rewriter, loc);
     Value isThere = arith::CmpIOp::create(rewriter, loc,
                                           arith::CmpIPredicate::slt, i, last);
+    Value greatest = ints.add(adaptor.getEnd(), -1);
     Value at = arith::MinSIOp::create(
         rewriter, loc,
-        arith::AddIOp::create(rewriter, loc, i, adaptor.getFirst()),
-        ints.add(adaptor.getEnd(), -1));
+        arith::AddIOp::create(rewriter, loc, i, adaptor.getFirst()), greatest);
     Value offset = arith::MulIOp::create(
         rewriter, loc,
         arith::ExtSIOp::create(rewriter, loc, rewriter.getI64Type(), at),

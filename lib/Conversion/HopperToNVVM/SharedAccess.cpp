@@ -104,9 +104,9 @@ getMatrixAddresses(OpBuilder &builder, AccessOp op, Adaptor adaptor,
       warpRow = ints.add(warpRow, ints.mul(isSet, basis[0]));
     }
   Value matrix = ints.shiftRight(lane, 3);
-  Value row = ints.add(
-      ints.add(adaptor.getRow(), warpRow),
-      ints.add(ints.bitAnd(lane, 7), ints.mul(ints.bitAnd(matrix, 1), 8)));
+  Value ofMatrix = ints.mul(ints.bitAnd(matrix, 1), 8);
+  Value inWarp = ints.add(ints.bitAnd(lane, 7), ofMatrix);
+  Value row = ints.add(ints.add(adaptor.getRow(), warpRow), inWarp);
   Value rowStart = slot.getRow(row), rowMask = slot.getMask(row);
   // The second column of matrices is the next chunk: chunks of a group of four
   // differ in the lowest bit only.
@@ -250,8 +250,8 @@ getRunAddresses(OpBuilder &builder, AccessOp op, Adaptor adaptor,
     if (exchanged)
       mask = ints.bitXor(mask, exchanged);
     Value chunk = ints.bitXor(slot.getInBlock(atColumn), mask);
-    addresses.push_back(
-        ints.add(ints.add(slot.getRow(atRow), chunk), slot.getBlock(atColumn)));
+    Value block = slot.getBlock(atColumn);
+    addresses.push_back(ints.add(ints.add(slot.getRow(atRow), chunk), block));
   }
   return addresses;
 }

@@ -75,9 +75,11 @@ namespace {
 /// it ends.
 Value getUniform(OpBuilder &builder, Location loc, Value value) {
   IntegerBuilder ints(builder, loc);
+  Value clamp = ints.constant(31);
+  Value first = ints.constant(0);
   return NVVM::ShflOp::create(builder, loc, value.getType(), ints.constant(-1),
-                              value, ints.constant(0), ints.constant(31),
-                              NVVM::ShflKind::idx, UnitAttr());
+                              value, first, clamp, NVVM::ShflKind::idx,
+                              UnitAttr());
 }
 
 struct ClaimPattern : KernelPattern<ClaimOp> {

@@ -85,8 +85,9 @@ private:
         op->getParentOfType<warp::GroupOp>().getWarps() * kSm90a.threadsPerWarp;
     Value number = info.getOf(op).thread;
     if (boxes > threads) {
-      auto loop = scf::ForOp::create(
-          rewriter, loc, number, ints.constant(boxes), ints.constant(threads));
+      Value step = ints.constant(threads);
+      auto loop =
+          scf::ForOp::create(rewriter, loc, number, ints.constant(boxes), step);
       rewriter.setInsertionPointToStart(loop.getBody());
       number = loop.getInductionVar();
     } else if (boxes < threads) {
@@ -101,10 +102,11 @@ private:
           block = ints.rem(number, op.getNumBlocks());
     BufferType buffer = op.getWindowType();
     TensorMapType map = op.getMap().getType();
+    Value ofBlock = ints.mul(block, buffer.getBlockBytes());
     target =
         ints.add(ints.add(target, ints.mul(piece, map.getBoxRows() *
                                                       buffer.getSwizzle())),
-                 ints.mul(block, buffer.getBlockBytes()));
+                 ofBlock);
     Block *places = &op.getPlaces().front().front();
     Operation *yield = places->getTerminator();
     SmallVector<Value> at(yield->getOperands());

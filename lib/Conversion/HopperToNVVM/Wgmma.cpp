@@ -60,10 +60,10 @@ struct DescPattern : KernelPattern<DescOp> {
                             "'hopper.smem.alloc'");
     IntegerBuilder ints(rewriter, loc);
     // Where the window starts changes less often than the slot.
-    Value window =
-        ints.add(ints.mul(adaptor.getRow(), buffer.getSwizzle() >> 4),
-                 ints.mul(ints.div(adaptor.getColumn(), blockColumns),
-                          buffer.getBlockBytes() >> 4));
+    Value ofColumns = ints.mul(ints.div(adaptor.getColumn(), blockColumns),
+                               buffer.getBlockBytes() >> 4);
+    Value window = ints.add(
+        ints.mul(adaptor.getRow(), buffer.getSwizzle() >> 4), ofColumns);
     window = ints.add(window, inBlock >> 4);
     Value slot = ints.mul(adaptor.getIndex(), buffer.getSlotBytes() >> 4);
     if (!base.high) {
@@ -73,10 +73,10 @@ struct DescPattern : KernelPattern<DescOp> {
     }
     Type i64 = rewriter.getI64Type();
     Value low = ints.add(ints.add(base.start, window), slot);
+    Value high = arith::ConstantOp::create(
+        rewriter, loc, rewriter.getI64IntegerAttr(*base.high));
     rewriter.replaceOpWithNewOp<arith::OrIOp>(
-        op, arith::ExtUIOp::create(rewriter, loc, i64, low),
-        arith::ConstantOp::create(rewriter, loc,
-                                  rewriter.getI64IntegerAttr(*base.high)));
+        op, arith::ExtUIOp::create(rewriter, loc, i64, low), high);
     return success();
   }
 

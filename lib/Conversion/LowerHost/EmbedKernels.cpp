@@ -278,9 +278,8 @@ Value Embedder::getAddress(Value array) {
   Value address = toI64(memref::ExtractAlignedPointerAsIndexOp::create(
       b, b.getIndexType(), array));
   int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-  Value offset = arith::MulIOp::create(
-      b, toI64(metadata.getOffset()),
-      arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes)));
+  Value size = arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes));
+  Value offset = arith::MulIOp::create(b, toI64(metadata.getOffset()), size);
   return arith::AddIOp::create(b, address, offset);
 }
 

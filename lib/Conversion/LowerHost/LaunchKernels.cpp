@@ -153,9 +153,8 @@ Value Launcher::getAddress(Value array, Type type) {
       b, b.getIndexType(), array));
   int64_t bytes =
       llvm::divideCeil(memref.getElementType().getIntOrFloatBitWidth(), 8);
-  Value offset = arith::MulIOp::create(
-      b, toI64(metadata.getOffset()),
-      arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes)));
+  Value size = arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes));
+  Value offset = arith::MulIOp::create(b, toI64(metadata.getOffset()), size);
   Value address = arith::AddIOp::create(b, start, offset);
   return LLVM::IntToPtrOp::create(b, type, address);
 }

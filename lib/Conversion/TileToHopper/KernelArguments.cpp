@@ -123,10 +123,10 @@ Value KernelArguments::splitRows(ImplicitLocOpBuilder &b, Value memref,
     if (type.isDynamicDim(dim)) {
       Value count = cast<Value>(extent);
       Value blockRows = arith::ConstantIndexOp::create(b, block);
-      Value fits =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                arith::RemUIOp::create(b, count, blockRows),
-                                arith::ConstantIndexOp::create(b, 0));
+      Value none = arith::ConstantIndexOp::create(b, 0);
+      Value fits = arith::CmpIOp::create(
+          b, arith::CmpIPredicate::eq,
+          arith::RemUIOp::create(b, count, blockRows), none);
       cf::AssertOp::create(b, fits,
                            "the rows of an array that are loaded in another "
                            "order have to be a multiple of " +

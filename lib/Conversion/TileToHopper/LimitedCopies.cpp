@@ -80,8 +80,9 @@ LogicalResult KernelLowering::copySingleRows(tile::LoadAsyncOp op,
   Value &place = *(at->end() - 2);
   Value counts = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number,
                                        get(op.getLimit()));
+  Value nowhere = i32(kNowhere);
   place = arith::SelectOp::create(
-      b, counts, arith::AddIOp::create(b, place, inPiece), i32(kNowhere));
+      b, counts, arith::AddIOp::create(b, place, inPiece), nowhere);
   hopper::YieldOp::create(b, *at);
   return success();
 }
@@ -96,9 +97,10 @@ LogicalResult KernelLowering::copyGroup(tile::LoadAsyncOp op, int64_t first) {
   Value counts = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
                                        get(op.getLimit()), i32(first));
   Value &place = *(at->end() - 2);
+  Value nowhere = i32(kNowhere);
   place = arith::SelectOp::create(
       b, counts, arith::AddIOp::create(b, place, i32(first % pieceRows)),
-      i32(kNowhere));
+      nowhere);
   Value map = getBoxMap(op, kGroupRows);
   Value row = arith::AddIOp::create(b, view.row, i32(first));
   Value firstColumn = at->back();

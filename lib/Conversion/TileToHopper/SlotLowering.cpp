@@ -121,10 +121,10 @@ LogicalResult KernelLowering::lowerReordered(tile::LoadAsyncOp op) {
       for (int64_t inner : order->getInner(row))
         at.push_back(i32(inner));
       at.push_back(plus(indices.back(), column));
+      Value atColumn = plus(view.column, column);
       hopper::TmaLoadOp::create(b, map, at, view.memory->buffer, view.index,
                                 plus(view.row, number * order->getBoxRows()),
-                                plus(view.column, column), view.ring->full,
-                                view.index);
+                                atColumn, view.ring->full, view.index);
     }
   return success();
 }

@@ -36,8 +36,8 @@ void HostBuilder::requireSame(Value x, Value y, const Twine &names) {
     int64_t axis = i;
     if (isSwapped && i >= rank - 2)
       axis = i == rank - 2 ? rank - 1 : rank - 2;
-    requireEqual(dim(x, axis), dim(y, isRow ? i : axis),
-                 names + " differ in " + nameOf(i));
+    Value ofY = dim(y, isRow ? i : axis), ofX = dim(x, axis);
+    requireEqual(ofX, ofY, names + " differ in " + nameOf(i));
   }
 }
 
@@ -93,9 +93,10 @@ void HostBuilder::requireShapesOfKeys() {
     requireEqual(host.batch, dim(k, 0), "q and k differ in batch");
     requireEqual(host.batch, dim(v, 0), "q and v differ in batch");
   } else {
-    for (int64_t axis = 0; axis < std::min(headOfK, keyAxis); ++axis)
-      requireEqual(dim(k, axis), dim(v, axis),
-                   "k and v differ in dimension " + Twine(axis));
+    for (int64_t axis = 0; axis < std::min(headOfK, keyAxis); ++axis) {
+      Value ofV = dim(v, axis), ofK = dim(k, axis);
+      requireEqual(ofK, ofV, "k and v differ in dimension " + Twine(axis));
+    }
   }
   requireEqual(host.keyHeads, dim(v, headOfK), "k and v differ in heads");
   requireEqual(host.keys,
@@ -113,8 +114,12 @@ void HostBuilder::requireShapesOfQueries() {
     return "q and " + name.str() + " differ in " +
            (placesQ ? "dimension " + std::to_string(axis) : "batch");
   };
+  auto requireSameAs = [&](Value array, StringRef name, int64_t axis) {
+    Value other = dim(array, axis), own = dim(q, axis);
+    requireEqual(own, other, differ(name, axis));
+  };
   for (int64_t axis = 0; axis < outer; ++axis)
-    requireEqual(dim(q, axis), dim(o, axis), differ("o", axis));
+    requireSameAs(o, "o", axis);
   requireEqual(host.heads, dim(o, headOfQ), "q and o differ in heads");
   requireEqual(host.queries, dim(o, queryAxis), "q and o differ in length");
   for (auto [name, value] :
@@ -122,7 +127,7 @@ void HostBuilder::requireShapesOfQueries() {
     if (!value)
       continue;
     for (int64_t axis = 0; axis < outer; ++axis)
-      requireEqual(dim(q, axis), dim(value, axis), differ(name, axis));
+      requireSameAs(value, name, axis);
     requireEqual(host.heads, dim(value, outer),
                  "q and " + Twine(name) + " differ in heads");
     requireEqual(host.queries, dim(value, outer + 1),
@@ -283,7 +288,8 @@ void HostBuilder::requireScales(unsigned operand) {
   requireShare(1, host.heads, "heads");
   int64_t rows = host.forward.getScaleRows(operand);
   if (rows == 0) {
-    requireEqual(dim(scales, 2), constant(1),
+    Value one = constant(1);
+    requireEqual(dim(scales, 2), one,
                  kScaleNames[operand] +
                      " has more than one scale for a sequence");
     return;

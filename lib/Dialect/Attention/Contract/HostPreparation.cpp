@@ -226,11 +226,13 @@ void HostBuilder::buildAppend(HostUpdate &update, Layout layout) {
     // Whatever a number says, an element is read.
     for (int64_t axis = 0, end = cast<MemRefType>(argument.getType()).getRank();
          axis < end; ++axis)
-      if (!getConstantIntValue(dim(argument, axis)))
+      if (!getConstantIntValue(dim(argument, axis))) {
+        Value one = constant(1);
         require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
-                                      dim(argument, axis), constant(1)),
+                                      dim(argument, axis), one),
                 "an array that says where keys of " + update.name +
                     " are has no elements in dimension " + Twine(axis));
+      }
   }
 }
 
@@ -250,13 +252,13 @@ void HostBuilder::buildUpdate(HostUpdate &update) {
     update.cos = host.values.lookup(rotary.getCos());
     update.sin = host.values.lookup(rotary.getSin());
     update.angle = host.values.lookup(rotary.getFirst());
-    requireEqual(dim(update.cos, 0), dim(update.sin, 0),
-                 "cos and sin differ in positions");
+    Value sines = dim(update.sin, 0), cosines = dim(update.cos, 0);
+    requireEqual(cosines, sines, "cos and sin differ in positions");
     requireEqual(dim(update.angle, 0), update.batch,
                  "there is not one first position for every batch of " +
                      update.name);
-    require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
-                                  dim(update.cos, 0), constant(1)),
+    Value one = constant(1);
+    require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, cosines, one),
             "cos and sin have no positions");
   }
   if (update.append) {

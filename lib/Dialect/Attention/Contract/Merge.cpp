@@ -109,9 +109,9 @@ void fa3::attention::buildHostMerge(ImplicitLocOpBuilder &b,
     };
     if (isStatic(x, xAxis) && isStatic(y, yAxis))
       return;
-    Value isSame = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                         memref::DimOp::create(b, x, xAxis),
-                                         memref::DimOp::create(b, y, yAxis));
+    Value ofY = memref::DimOp::create(b, y, yAxis);
+    Value isSame = arith::CmpIOp::create(
+        b, arith::CmpIPredicate::eq, memref::DimOp::create(b, x, xAxis), ofY);
     cf::AssertOp::create(b, isSame, b.getStringAttr(message));
   };
   requireSame(parts, 0, lseParts, 0, "o_parts and lse_parts differ in parts");

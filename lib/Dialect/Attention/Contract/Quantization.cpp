@@ -107,7 +107,8 @@ static Value buildSylvesterSign(IndexMath &math, Value row, Value column) {
   Value bits = math.bitAnd(row, column);
   for (int64_t distance : {4, 2, 1})
     bits = math.bitXor(bits, math.shiftRight(bits, math.constant(distance)));
-  return math.isEqual(math.bitAnd(bits, math.constant(1)), math.constant(1));
+  Value one = math.constant(1);
+  return math.isEqual(math.bitAnd(bits, math.constant(1)), one);
 }
 
 /// Paley, first construction, for a prime that is 3 modulo 4: 1 on the diagonal
@@ -123,8 +124,9 @@ static Value buildPaleySign(ImplicitLocOpBuilder &b, IndexMath &math,
       b,
       arith::SubIOp::create(b, arith::AddIOp::create(b, row, modulus), column),
       modulus);
-  Value bit = math.bitAnd(math.shiftRight(math.constant(others), difference),
-                          math.constant(1));
+  Value one = math.constant(1);
+  Value bit =
+      math.bitAnd(math.shiftRight(math.constant(others), difference), one);
   Value isBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, row, zero);
   Value isFirst = math.isEqual(column, zero);
   Value isOther = arith::SelectOp::create(b, isFirst, isBelow,
@@ -137,14 +139,14 @@ Value fa3::attention::buildHadamardSign(ImplicitLocOpBuilder &b, int64_t order,
   HadamardFactors factors = *getHadamardFactors(order);
   IndexMath math(b, row.getType());
   Value mask = math.constant(factors.power - 1);
-  Value sign = buildSylvesterSign(math, math.bitAnd(row, mask),
-                                  math.bitAnd(column, mask));
+  Value lowColumn = math.bitAnd(column, mask);
+  Value sign = buildSylvesterSign(math, math.bitAnd(row, mask), lowColumn);
   if (!factors.prime)
     return sign;
   Value shift = math.constant(llvm::Log2_64(factors.power));
-  Value paley =
-      buildPaleySign(b, math, factors.prime, math.shiftRight(row, shift),
-                     math.shiftRight(column, shift));
+  Value highColumn = math.shiftRight(column, shift);
+  Value paley = buildPaleySign(b, math, factors.prime,
+                               math.shiftRight(row, shift), highColumn);
   return math.bitXor(sign, paley);
 }
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModCode.h"
+#include "fa3/Machine/Chip.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>
@@ -101,7 +102,7 @@ static Counter buildPhilox(WordBuilder &b, Value seed, Counter counter) {
 
 Value DropoutAttr::buildKeepMod(ImplicitLocOpBuilder &builder,
                                 const ModContext &context) const {
-  constexpr int64_t kLanes = 32;
+  constexpr int64_t kLanes = fa3::kSm90a.threadsPerWarp;
   WordBuilder b(builder);
   auto read = [&](int64_t number) -> Value {
     return tensor::ExtractOp::create(builder, context.aux[getAux()],
@@ -116,9 +117,9 @@ Value DropoutAttr::buildKeepMod(ImplicitLocOpBuilder &builder,
       offset, b.apply<arith::MulIOp>(rows, b.wide(kLanes)));
 
   Value i = b.fromIndex(context.query), j = b.fromIndex(context.key);
-  Value lane = b.apply<arith::OrIOp>(
-      b.apply<arith::ShLIOp>(b.apply<arith::AndIOp>(i, 7), 2),
-      b.apply<arith::ShRUIOp>(b.apply<arith::AndIOp>(j, 7), 1));
+  Value inRow = b.apply<arith::ShRUIOp>(b.apply<arith::AndIOp>(j, 7), 1);
+  Value row = b.apply<arith::ShLIOp>(b.apply<arith::AndIOp>(i, 7), 2);
+  Value lane = b.apply<arith::OrIOp>(row, inRow);
   // What varies with the row and column stays in 32 bits.
   Value low = b.low(first), sum = b.apply<arith::AddIOp>(low, lane);
   Value carry = arith::ExtUIOp::create(
@@ -133,9 +134,9 @@ Value DropoutAttr::buildKeepMod(ImplicitLocOpBuilder &builder,
   Value word = words[3];
   for (unsigned other : {2, 1, 0})
     word = b.select(b.isEqual(number, other), words[other], word);
-  Value shift = b.apply<arith::OrIOp>(
-      b.apply<arith::ShLIOp>(b.apply<arith::AndIOp>(i, 8), 1),
-      b.apply<arith::ShLIOp>(b.apply<arith::AndIOp>(j, 1), 3));
+  Value ofKey = b.apply<arith::ShLIOp>(b.apply<arith::AndIOp>(j, 1), 3);
+  Value ofQuery = b.apply<arith::ShLIOp>(b.apply<arith::AndIOp>(i, 8), 1);
+  Value shift = b.apply<arith::OrIOp>(ofQuery, ofKey);
   Value byte =
       b.apply<arith::AndIOp>(b.apply<arith::ShRUIOp>(word, shift), 255);
   KeptShare share = *getKeptShare(getP().getValueAsDouble());

@@ -33,9 +33,11 @@ public:
       return y;
     if (auto choice = x.getDefiningOp<arith::SelectOp>())
       if (isZeroOrOne(choice.getTrueValue()) &&
-          isZeroOrOne(choice.getFalseValue()))
-        return select(choice.getCondition(), mul(choice.getTrueValue(), y),
-                      mul(choice.getFalseValue(), y));
+          isZeroOrOne(choice.getFalseValue())) {
+        Value ifFalse = mul(choice.getFalseValue(), y);
+        Value ifTrue = mul(choice.getTrueValue(), y);
+        return select(choice.getCondition(), ifTrue, ifFalse);
+      }
     if (matchPattern(x, m_AnyZeroFloat()))
       return x;
     return arith::MulFOp::create(b, x, y, flexible);
@@ -211,7 +213,8 @@ static Values ofPow(RuleBuilder &r, math::PowFOp op, Value g) {
   Value x = op.getLhs(), exponent = op.getRhs();
   Value power = math::PowFOp::create(r.b, x, r.add(exponent, -1));
   Value ofBase = r.mul(r.mul(g, exponent), power);
-  Value ofExponent = r.mul(r.mul(g, op.getResult()), r.create<math::LogOp>(x));
+  Value logarithm = r.create<math::LogOp>(x);
+  Value ofExponent = r.mul(r.mul(g, op.getResult()), logarithm);
   return {ofBase, ofExponent};
 }
 

@@ -177,8 +177,9 @@ static Value multiply(ImplicitLocOpBuilder &b, Value number, Value reciprocal) {
       b, reciprocal,
       constant(llvm::maskTrailingOnes<uint64_t>(static_cast<unsigned>(kHalf))));
   Value high = arith::ShRUIOp::create(b, reciprocal, constant(kHalf));
-  Value carry = arith::ShRUIOp::create(b, arith::MulIOp::create(b, wide, low),
-                                       constant(kHalf));
+  Value half = constant(kHalf);
+  Value carry =
+      arith::ShRUIOp::create(b, arith::MulIOp::create(b, wide, low), half);
   Value sum =
       arith::AddIOp::create(b, arith::MulIOp::create(b, wide, high), carry);
   Value quotient = arith::ShRUIOp::create(b, sum, constant(kPower - kHalf));

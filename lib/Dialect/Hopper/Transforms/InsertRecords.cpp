@@ -76,9 +76,9 @@ Value GroupRecorder::getStart(warp::GroupOp group, int64_t firstRow,
   Value block = arith::IndexCastOp::create(
       b, i32, gpu::BlockIdOp::create(b, gpu::Dimension::x));
   Value replica = arith::IndexCastOp::create(b, i32, group.getReplica());
+  Value inBlock = arith::AddIOp::create(b, replica, constant(firstRow));
   Value row = arith::AddIOp::create(
-      b, arith::MulIOp::create(b, block, constant(rows)),
-      arith::AddIOp::create(b, replica, constant(firstRow)));
+      b, arith::MulIOp::create(b, block, constant(rows)), inBlock);
   Value start = arith::MulIOp::create(b, row, constant(capacity));
   Value hasRow = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block,
                                        constant(ctas));

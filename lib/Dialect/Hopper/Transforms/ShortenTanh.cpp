@@ -183,8 +183,9 @@ static Value getNextLimit(ImplicitLocOpBuilder &b, const Step &step,
   Value isKnown = arith::CmpIOp::create(
       b, arith::CmpIPredicate::ne, greatest,
       splatInteger(b, type, std::numeric_limits<int32_t>::max()));
+  Value patience = splatInteger(b, type, -kPatience);
   next = arith::SelectOp::create(b, arith::AndIOp::create(b, isLarge, isKnown),
-                                 splatInteger(b, type, -kPatience), next);
+                                 patience, next);
   Value counts = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, bits,
                                        splatInteger(b, type, -1));
   Value count = arith::AddIOp::create(b, bits, splatInteger(b, type, 1));
@@ -244,9 +245,11 @@ private:
     if (auto fma = dyn_cast<math::FmaOp>(op);
         fma && fma.getA() == tanh.getResult() &&
         bitEnumContainsAll(fma.getFastmath(), arith::FastMathFlags::reassoc))
-      if (double scale = getPositive(fma.getB()))
-        return math::FmaOp::create(b, step.source, getRatio(scale),
-                                   get(fma.getC()), fma.getFastmath());
+      if (double scale = getPositive(fma.getB())) {
+        Value term = get(fma.getC()), ratio = getRatio(scale);
+        return math::FmaOp::create(b, step.source, ratio, term,
+                                   fma.getFastmath());
+      }
     for (Value operand : op->getOperands())
       get(operand);
     return b.clone(*op, mapping)->getResult(0);

@@ -113,13 +113,13 @@ Value Bound::emit(OpBuilder &builder, Location loc, Value least,
     return arith::AddIOp::create(builder, loc, floor, one);
   }
   case Kind::Min:
-    return arith::MinSIOp::create(builder, loc,
-                                  lhs->emit(builder, loc, least, greatest),
-                                  rhs->emit(builder, loc, least, greatest));
-  case Kind::Max:
-    return arith::MaxSIOp::create(builder, loc,
-                                  lhs->emit(builder, loc, least, greatest),
-                                  rhs->emit(builder, loc, least, greatest));
+  case Kind::Max: {
+    Value right = rhs->emit(builder, loc, least, greatest);
+    Value left = lhs->emit(builder, loc, least, greatest);
+    if (kind == Kind::Min)
+      return arith::MinSIOp::create(builder, loc, left, right);
+    return arith::MaxSIOp::create(builder, loc, left, right);
+  }
   }
   return {};
 }

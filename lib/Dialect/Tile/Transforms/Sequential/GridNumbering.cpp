@@ -64,9 +64,10 @@ SmallVector<Value> fa3::tile::decodeSections(ImplicitLocOpBuilder &b, Value id,
   Value least = arith::DivUIOp::create(b, outer, sections);
   Value isLeast =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, size, least);
+  Value inLarge =
+      arith::DivUIOp::create(b, within, arith::AddIOp::create(b, least, one));
   Value row = arith::SelectOp::create(
-      b, isLeast, arith::DivUIOp::create(b, within, least),
-      arith::DivUIOp::create(b, within, arith::AddIOp::create(b, least, one)));
+      b, isLeast, arith::DivUIOp::create(b, within, least), inLarge);
   Value position = arith::AddIOp::create(
       b, first,
       arith::SubIOp::create(b, within, arith::MulIOp::create(b, row, size)));
@@ -81,22 +82,23 @@ SmallVector<Value> fa3::tile::decodePartition(ImplicitLocOpBuilder &b, Value id,
     return arith::ConstantIndexOp::create(b, value);
   };
   auto decodeAmong = [&](Value number, int64_t count) {
-    return std::pair<Value, Value>(
-        arith::RemUIOp::create(b, number, constant(count)),
-        arith::DivUIOp::create(b, number, constant(count)));
+    Value outer = arith::DivUIOp::create(b, number, constant(count));
+    Value row = arith::RemUIOp::create(b, number, constant(count));
+    return std::pair(row, outer);
   };
   if (numFull == 0 || numShort == 0) {
     auto [row, outer] = decodeAmong(id, numFull + numShort);
     return joinIndices(b, row, outer, bounds);
   }
-  Value full = arith::MulIOp::create(b, product(b, bounds.drop_front()),
-                                     constant(numFull));
+  Value fullRows = constant(numFull);
+  Value full =
+      arith::MulIOp::create(b, product(b, bounds.drop_front()), fullRows);
   auto [row, outer] = decodeAmong(id, numFull);
   auto [shortRow, shortOuter] =
       decodeAmong(arith::SubIOp::create(b, id, full), numShort);
   shortRow = arith::AddIOp::create(b, shortRow, constant(numFull));
   Value isFull = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, id, full);
+  Value outerOfTile = arith::SelectOp::create(b, isFull, outer, shortOuter);
   return joinIndices(b, arith::SelectOp::create(b, isFull, row, shortRow),
-                     arith::SelectOp::create(b, isFull, outer, shortOuter),
-                     bounds);
+                     outerOfTile, bounds);
 }

@@ -120,8 +120,8 @@ SmallVector<SharedArray> fa3::tile::getSharedArrays(GridOp grid) {
 /// How many times `tiles` has `rounds` tiles for each SM, rounded. A
 /// host that asks without a device knows none.
 static Value countRounds(ImplicitLocOpBuilder &b, Value tiles, int64_t rounds) {
-  Value several = arith::MulIOp::create(
-      b, SmCountOp::create(b), arith::ConstantIndexOp::create(b, rounds));
+  Value factor = arith::ConstantIndexOp::create(b, rounds);
+  Value several = arith::MulIOp::create(b, SmCountOp::create(b), factor);
   several =
       arith::MaxUIOp::create(b, several, arith::ConstantIndexOp::create(b, 1));
   Value half =

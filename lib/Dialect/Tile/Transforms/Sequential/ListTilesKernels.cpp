@@ -217,8 +217,8 @@ Value TileListKernels::countInFront(Value own, Value firstRow,
   isBefore = arith::OrIOp::create(
       b, isBefore, arith::CmpFOp::create(b, FloatPredicate::OLT, other, mine));
   isBefore = arith::AndIOp::create(b, exists, isBefore);
-  Value ones =
-      arith::SelectOp::create(b, isBefore, splat(floats, 1), splat(floats, 0));
+  Value none = splat(floats, 0);
+  Value ones = arith::SelectOp::create(b, isBefore, splat(floats, 1), none);
   return ReduceOp::create(b, cast<RankedTensorType>(init.getType()),
                           ReduceKind::add, ones, init, 1, IntegerAttr());
 }

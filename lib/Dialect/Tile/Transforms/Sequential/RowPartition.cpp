@@ -92,9 +92,9 @@ static void replaceBoundaries(const RowBoundaries &boundaries,
     };
     Value number = product.getLhs();
     Value row = arith::MulIOp::create(b, number, constant(boundaries.height));
+    Value none = constant(0);
     Value others = arith::MaxSIOp::create(
-        b, arith::SubIOp::create(b, number, constant(partition.numFull)),
-        constant(0));
+        b, arith::SubIOp::create(b, number, constant(partition.numFull)), none);
     row = arith::SubIOp::create(
         b, row,
         arith::MulIOp::create(

@@ -312,9 +312,9 @@ static bool joinFactors(arith::MulFOp outer) {
       if (!isRepeated(other))
         continue;
       ImplicitLocOpBuilder b(outer.getLoc(), outer);
-      Value joined =
-          arith::MulFOp::create(b, getRepeated(b, other),
-                                getRepeated(b, factor), inner.getFastmath());
+      Value repeated = getRepeated(b, factor);
+      Value joined = arith::MulFOp::create(b, getRepeated(b, other), repeated,
+                                           inner.getFastmath());
       Value splat = tensor::SplatOp::create(
           b, joined, cast<RankedTensorType>(outer.getType()));
       outer.replaceAllUsesWith(
