@@ -103,9 +103,25 @@ class Generator:
         text += self.options(WHOLE)
         for title, folder in PASS_FILES:
             page = self.tblgen("-gen-pass-doc", f"{folder}/Passes.td")
+            page = self.add_effects(page)
             text += f"\n## {title}\n\n`include/fa3/{folder}/Passes.td`\n\n"
             text += page
         return squeeze(text)
+
+    def add_effects(self, page):
+        """Behind the summary of a pass, what it does to answers (Effects.td)."""
+        effects = (self.include / "fa3/Options/Effects.td").read_text()
+        texts = dict(re.findall(r'class (\w+) : Effect<"\w+",\s*"([^"]*)"', effects))
+        for file in sorted(self.include.rglob("*Passes.td")):
+            for name, base in re.findall(
+                r'Pass<"([^"]+)"[^{]*>, (\w+) \{', file.read_text()
+            ):
+                page = re.sub(
+                    rf"(### `-{name}`\n\n_[^\n]*_\n)",
+                    rf"\1\n*Answers*: {texts[base]}.\n",
+                    page,
+                )
+        return page
 
     def opt(self, *arguments):
         return subprocess.run(

@@ -1,10 +1,12 @@
-//===- fa3-tblgen.cpp - C++ of the options in Options.td ------------------===//
+//===- fa3-tblgen.cpp - C++ of options and of effects of passes ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes an enumeration for each `Words`, with its words and its parser; for
 // each `PipelineOption` a macro FA3_OPTION_<member>, which declares it in a
 // struct of pass options, and a line FA3_PIPELINE_OPTION(...); and for those
 // that a tuning table may set a line FA3_TUNABLE_OPTION(...).
+// With --pass-effects, for each pass with an `Effect` a line
+// FA3_PASS_EFFECT(argument, effect).
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"
@@ -80,7 +82,24 @@ static void writeOption(raw_ostream &os, const Record &record) {
      << ", " << record.getValueAsInt("step") << ")\n";
 }
 
+static void writeEffects(raw_ostream &os, const RecordKeeper &records) {
+  emitSourceFileHeader("Effects of passes", os, records);
+  for (const Record *record : records.getAllDerivedDefinitions("Effect")) {
+    os << "FA3_PASS_EFFECT(";
+    writeQuoted(os, record->getValueAsString("argument"));
+    os << ", " << record->getValueAsString("effect") << ")\n";
+  }
+  os << "#undef FA3_PASS_EFFECT\n";
+}
+
+static cl::opt<bool> passEffects("pass-effects",
+                                 cl::desc("write the effects of passes"));
+
 static bool write(raw_ostream &os, const RecordKeeper &records) {
+  if (passEffects) {
+    writeEffects(os, records);
+    return false;
+  }
   emitSourceFileHeader("Options of the pipelines", os, records);
   os << "#ifdef FA3_OPTION_WORDS\n#undef FA3_OPTION_WORDS\n";
   for (const Record *record : records.getAllDerivedDefinitions("Words"))

@@ -16,6 +16,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Format.h"
 #include <chrono>
 
@@ -167,7 +168,10 @@ LogicalResult fa3::run::exploreSchedules(FunctionOpInterface function,
 
 namespace {
 
-/// How a pass may change the answer.
+/// What a pass does to the answer, as its record says.
+enum class PassEffect { Exact, Reorders, RoundsOperands, Approximates };
+
+/// Whether two answers have to be the same.
 enum class Effect { Exact, Rounds };
 
 /// Interprets the module after every pass.
@@ -261,17 +265,17 @@ bool Checker::canRun() {
   return launches && !result.wasInterrupted();
 }
 
+static PassEffect getEffect(StringRef pass) {
+  return llvm::StringSwitch<PassEffect>(pass)
+#define FA3_PASS_EFFECT(name, effect) .Case(name, PassEffect::effect)
+#include "fa3/Options/PassEffects.h.inc"
+      .Default(PassEffect::Exact);
+}
+
 void Checker::check(Row &row, bool onModule) {
-  // Passes that change the order of a sum, sum what has been rounded, or
-  // approximate a function.
-  bool approximates = row.pass == "hopper-shorten-tanh";
-  bool roundsOperands = row.pass == "tile-scale-operands";
-  bool rounds =
-      approximates || roundsOperands ||
-      llvm::is_contained({"tile-relabel-contractions", "tile-strength-reduce",
-                          "tile-sum-by-products", "tile-to-hopper"},
-                         StringRef(row.pass));
-  Effect effect = !previous || rounds ? Effect::Rounds : Effect::Exact;
+  PassEffect ofPass = getEffect(row.pass);
+  Effect effect =
+      previous && ofPass == PassEffect::Exact ? Effect::Exact : Effect::Rounds;
   // Nested passes reach the kernels one after another, so that all have their
   // fences when the next pass on the module has run.
   bool needsFences = hasFences && onModule;
@@ -287,8 +291,8 @@ void Checker::check(Row &row, bool onModule) {
   }
   fingerPrint = state;
   ranWithFences = needsFences;
-  changes.approximates |= approximates;
-  changes.rounds |= roundsOperands;
+  changes.approximates |= ofPass == PassEffect::Approximates;
+  changes.rounds |= ofPass == PassEffect::RoundsOperands;
   broken = true;
   FunctionOpInterface function = findHostFunction(module, problem.function);
   if (!function)

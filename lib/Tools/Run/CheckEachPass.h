@@ -77,9 +77,9 @@ struct NumericChanges {
   /// The format that operands are rounded to on the way, if they are.
   std::optional<interp::Format> quantized;
   /// Scores are approximated, with errors of 1e-5 of their cap
-  /// (hopper-shorten-tanh).
+  /// (Approximates).
   bool approximates = false;
-  /// An operand is rounded once more to its type (tile-scale-operands).
+  /// An operand is rounded once more to its type (RoundsOperands).
   bool rounds = false;
 };
 

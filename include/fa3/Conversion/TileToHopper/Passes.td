@@ -4,8 +4,9 @@
 #define FA3_CONVERSION_TILETOHOPPER_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "fa3/Options/Effects.td"
 
-def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp"> {
+def TileToHopper : Pass<"tile-to-hopper", "::mlir::ModuleOp">, Reorders {
   let summary = "laid-out tiles and rings -> fragments, buffers and mbarriers";
   let description = [{
     Input: kernels whose tiles have register layouts and whose rings have shared

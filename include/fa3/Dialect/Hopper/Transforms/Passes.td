@@ -4,6 +4,7 @@
 #define FA3_HOPPER_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "fa3/Options/Effects.td"
 include "fa3/Options/Options.td"
 
 def InsertWaits : Pass<"hopper-insert-waits", "::mlir::gpu::GPUFuncOp"> {
@@ -222,7 +223,8 @@ def HoistReciprocals : Pass<"hopper-hoist-reciprocals", "::mlir::ModuleOp"> {
   ];
 }
 
-def ShortenTanh : Pass<"hopper-shorten-tanh", "::mlir::gpu::GPUFuncOp"> {
+def ShortenTanh
+    : Pass<"hopper-shorten-tanh", "::mlir::gpu::GPUFuncOp">, Approximates {
   let summary = "tanh of small arguments -> a polynomial, by a vote";
   let description = [{
     tanh and 2^x of every score, as a soft cap asks for, keep the special-function

@@ -4,6 +4,7 @@
 #define FA3_TILE_SEQUENTIAL_PASSES
 
 include "mlir/Pass/PassBase.td"
+include "fa3/Options/Effects.td"
 include "fa3/Options/Options.td"
 
 def ShrinkBounds : Pass<"tile-shrink-bounds"> {
@@ -27,7 +28,7 @@ def ShrinkBounds : Pass<"tile-shrink-bounds"> {
   let statistics = [Statistic<"shrunk", "loops-shrunk", "loops whose bounds changed">];
 }
 
-def StrengthReduce : Pass<"tile-strength-reduce"> {
+def StrengthReduce : Pass<"tile-strength-reduce">, Reorders {
   let summary = "element code on coordinates and constant factors -> less of it";
   let description = [{
     Five rewrites of element code, each exact or allowed by the flags of the
@@ -193,7 +194,7 @@ def MapGrid : Pass<"tile-map-grid", "::mlir::ModuleOp"> {
   ];
 }
 
-def RelabelContractions : Pass<"tile-relabel-contractions"> {
+def RelabelContractions : Pass<"tile-relabel-contractions">, Reorders {
   let summary = "products of computed tiles -> sums in an order that needs no shuffles";
   let description = [{
     Input: sequential kernels. The left operand of a product that is computed
@@ -250,7 +251,7 @@ def TransposeOperands : Pass<"tile-transpose-operands"> {
   ];
 }
 
-def ScaleOperands : Pass<"tile-scale-operands"> {
+def ScaleOperands : Pass<"tile-scale-operands">, RoundsOperands {
   let summary = "products under tanh -> products of an operand that is scaled";
   let description = [{
     Input: sequential kernels. c tanh(k s), of a product s and of small arguments,
@@ -299,7 +300,7 @@ def ScaleOperands : Pass<"tile-scale-operands"> {
   ];
 }
 
-def SumByProducts : Pass<"tile-sum-by-products"> {
+def SumByProducts : Pass<"tile-sum-by-products">, Reorders {
   let summary = "sums of what a product multiplies -> products with a constant";
   let description = [{
     Input: sequential kernels. Partial sums along the columns of a tile
