@@ -196,7 +196,7 @@ class Training:
         self.optimizer = torch.optim.AdamW(self.model.parameters(), fused=True)
         self.run = torch.compile(self.model) if compiled else self.model
         self.tokens = torch.randint(0, 1024, (batch, length), device="cuda")
-        self.times = []
+        self.times, self.losses = [], []
 
     def step(self):
         torch.cuda.synchronize()
@@ -211,7 +211,7 @@ class Training:
         torch.cuda.synchronize()
         self.times.append(time.perf_counter() - start)
         fa3.torch.deactivate()
-        self.loss = loss.item()
+        self.losses.append(loss.item())
 
 
 #: Whether it is compiled, sequences, their length, and the largest ratio to sdpa's time. A
@@ -240,9 +240,15 @@ def part_model(quick):
                 ratio = statistics.median(a / b for a, b in pairs)
                 notes.append(
                     f"{1e3 * statistics.median(one.times):.2f} ms, {ratio:.3f} of sdpa's, "
-                    f"loss {one.loss:.4f}"
+                    f"loss {one.losses[0]:.4f} to {one.losses[-1]:.4f}, by sdpa "
+                    f"{base.losses[0]:.4f} to {base.losses[-1]:.4f}"
                 )
-                if abs(one.loss - base.loss) > 1e-2:
-                    raise AssertionError(f"{notes[0]}, by sdpa {base.loss:.4f}")
+                # On the way down rounding alone makes two trainings part.
+                ends = (0, -1) if base.losses[-1] < 0.1 else (0,)
+                learned, expected = (x.losses[0] - x.losses[-1] for x in (one, base))
+                if learned < 0.8 * expected or any(
+                    abs(one.losses[n] - base.losses[n]) > 1e-2 for n in ends
+                ):
+                    raise AssertionError(notes[0])
                 if limit is not None and ratio > limit:
                     raise AssertionError(notes[0])
