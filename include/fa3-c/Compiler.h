@@ -235,6 +235,53 @@ FA3_API int fa3_result_prediction(const fa3_result *result, size_t index,
                                   fa3_prediction *prediction);
 
 /*===----------------------------------------------------------------------===*
+ * Choosing between kernels
+ *
+ * What the compiler chooses where a text leaves it open, for callers that have
+ * to know it beforehand. Nothing is read or compiled: answers take less than a
+ * microsecond. Set `size` to that of the structure of facts. Functions fill
+ * what they answer and return 1; they return 0 where a size is not known or a
+ * number is not in its range, 0 to 2^30 if nothing else is said.
+ *===----------------------------------------------------------------------===*/
+
+/* The query heads of one key head. */
+typedef struct fa3_group_facts {
+  size_t size;
+  int64_t heads;          /* at least 1 */
+  int64_t value_head_dim; /* of v */
+  /* Whether a mask shows a query some keys and not others, as causal does. */
+  int32_t is_masked;
+} fa3_group_facts;
+
+typedef struct fa3_group_plan {
+  /* Rows of a tile that a query of all these heads takes (pack-gqa=true); 0
+   * where they cannot be rows of one tile. */
+  int64_t rows;
+  /* Groups that they are taken apart into, if they are more than rows. */
+  int64_t parts;
+  /* Whether the compiler makes rows of them by itself, where it knows `group`
+   * and no number of queries. If not, a kernel for any group is as good. */
+  int32_t is_packed;
+} fa3_group_plan;
+
+FA3_API int fa3_plan_group(const fa3_group_facts *facts, fa3_group_plan *plan);
+
+/* Keys that may be summed up in parts (the operand `splits`). */
+typedef struct fa3_part_facts {
+  size_t size;
+  int64_t sequences, heads, key_heads; /* key heads divide heads */
+  /* Of a sequence, at most. */
+  int64_t queries, keys;
+  int64_t multiprocessors; /* at least 1 */
+  int32_t packs_groups;    /* whether heads of a group are rows, if they can */
+} fa3_part_facts;
+
+/* How many parts fill the device, at least 1. 1: a kernel without parts is
+ * better. A launch that leaves `splits` open takes as many, by the extents that
+ * it is given. */
+FA3_API int fa3_plan_parts(const fa3_part_facts *facts, int64_t *parts);
+
+/*===----------------------------------------------------------------------===*
  * Running on the CPU
  *===----------------------------------------------------------------------===*/
 

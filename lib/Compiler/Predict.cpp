@@ -27,8 +27,7 @@ static fa3_outcome readSizes(Call &call, const fa3_sizes *given,
                          Twine(sizeof sizes) + ", got " + Twine(given->size));
     std::memcpy(&sizes, given, given->size);
   }
-  // As many as the passes count in 32 bits.
-  constexpr int64_t kMost = int64_t(1) << 30;
+  constexpr int64_t kMost = attention::kGreatestExtent;
   for (auto [name, number] : {std::pair("batch", &sizes.batch),
                               {"heads", &sizes.heads},
                               {"queries", &sizes.queries},
@@ -137,7 +136,7 @@ static fa3_outcome predictFunction(Call &call, ModuleOp apart, std::string name,
     problem = getProblem(forward, *found, sizes);
   const PipelineOptions &chosen =
       *choose(*variants, problem ? problem->keys : sizes.queries).options;
-  FailureOr<SmallVector<PlannedFunction>> planned =
+  FailureOr<SmallVector<PlannedFunction, 1>> planned =
       planFunctions(apart, chosen);
   if (failed(planned))
     return FA3_FAILED;

@@ -91,6 +91,7 @@ static int native_exec(PyObject *module) {
       PyType_FromModuleAndSpec(module, &native_launch_spec, NULL);
   state->node_type = PyType_FromModuleAndSpec(module, &native_node_spec, NULL);
   if (!state->launch_type || !state->node_type ||
+      PyModule_AddIntConstant(module, "VERSION", NATIVE_VERSION) != 0 ||
       PyModule_AddIntConstant(module, "MOST_MADE", NATIVE_MOST_MADE) != 0 ||
       PyModule_AddType(module, (PyTypeObject *)state->launch_type) != 0)
     return -1;

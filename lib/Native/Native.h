@@ -16,6 +16,10 @@
 
 #include "Exchange.h"
 
+/* Changes with every function that Python calls (python/fa3/support/native.py):
+ * a module of other sources is not used. */
+enum { NATIVE_VERSION = 1 };
+
 /* What a module knows once it was told of torch. */
 typedef struct {
   const fa3_exchange *exchange;

@@ -77,7 +77,7 @@ static AttentionToTileOptions getToTile(const PipelineOptions &options) {
   return toTile;
 }
 
-FailureOr<SmallVector<PlannedFunction>>
+FailureOr<SmallVector<PlannedFunction, 1>>
 fa3::planFunctions(ModuleOp module, const PipelineOptions &options) {
   OwningOpRef<ModuleOp> front = module.clone();
   PassManager pm(module.getContext());

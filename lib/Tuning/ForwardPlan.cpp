@@ -34,7 +34,9 @@ private:
   }
 
   bool addsSteps() const;
+  Float8Needs getFloat8Needs() const;
   TileChoice choose(const RegionDemand &demand) const;
+  KeyRoom getRoom(int64_t blockM) const;
   void chooseTile(ForwardPlan &plan) const;
   /// Narrows a tile to one that listed blocks are made of.
   LogicalResult fitBlocks(TileChoice &tile) const;
@@ -72,6 +74,14 @@ bool Planner::addsSteps() const {
          (options.twoLevel == options::Choice::Auto && needsTwoLevels(facts));
 }
 
+Float8Needs Planner::getFloat8Needs() const {
+  auto [ofQueries, ofKeys, ofValues] = facts.scaleRows;
+  return {{ofQueries, std::gcd(ofKeys, ofValues)},
+          addsSteps(),
+          facts.transposedV,
+          facts.queryTerms};
+}
+
 TileChoice Planner::choose(const RegionDemand &demand) const {
   if (!facts.is8Bit) {
     TileChoice tile =
@@ -84,12 +94,14 @@ TileChoice Planner::choose(const RegionDemand &demand) const {
       tile.blockN = std::min(tile.blockN, kWidest);
     return tile;
   }
-  auto [ofQueries, ofKeys, ofValues] = facts.scaleRows;
-  Float8Needs needs = {{ofQueries, std::gcd(ofKeys, ofValues)},
-                       addsSteps(),
-                       facts.transposedV,
-                       facts.queryTerms};
-  return chooseFloat8Tile(facts.d, facts.dv, demand, needs, facts.rows);
+  return chooseFloat8Tile(facts.d, facts.dv, demand, getFloat8Needs(),
+                          facts.rows);
+}
+
+KeyRoom Planner::getRoom(int64_t blockM) const {
+  return facts.is8Bit ? getFloat8KeyRoom(facts.d, facts.dv, facts.demand,
+                                         getFloat8Needs(), blockM)
+                      : getKeyRoom(facts.d, facts.dv, facts.demand, blockM);
 }
 
 void Planner::chooseTile(ForwardPlan &plan) const {
@@ -342,6 +354,7 @@ FailureOr<ForwardPlan> Planner::plan() {
   // groups.
   if (facts.keys == 0)
     plan.tile.blockM = kReplicaRows;
+  plan.room = getRoom(plan.tile.blockM);
   if (failed(chooseAccumulation(plan)))
     return failure();
   return plan;
@@ -363,7 +376,8 @@ void ForwardPlan::print(llvm::raw_ostream &os) const {
     os << ", without integers of keys in registers ";
     size(*tileWithoutNumbers);
   }
-  os << '\n';
+  os << "\n  a block has steps of " << room.step << " keys, memory for "
+     << room.inMemory << ", and gains by " << room.useful << " at most\n";
   if (pieceRows)
     os << "  keys are loaded in pieces of: " << pieceRows << '\n';
   if (accumulation.lastKeys)

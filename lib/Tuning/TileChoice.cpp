@@ -16,6 +16,7 @@ constexpr int64_t kStep = kSm90a.productBytes / 2,
 constexpr int64_t kWidestBlockN = 112, kWidestBlockNTwoGroups = 128;
 /// Of one warp group, whose few rows wait for copies: wider ones are fewer.
 constexpr int64_t kWidestBlockNOneGroup = 192;
+constexpr int64_t kWidestBlockNWideHeads = 64, kWidestBlockNFloat8 = 128;
 /// Below this a further warp group does not pay for the narrower block. A
 /// fourth one may pay from the second number on.
 constexpr int64_t kNarrowestBlockN = 64, kNarrowestBlockNFourGroups = 48;
@@ -59,6 +60,51 @@ static int64_t countStepsOfNumbers(int64_t dims, const RegionDemand &demand) {
   return std::clamp<int64_t>(uses, 0, steps) + ofDigits(2);
 }
 
+/// Heads of which a product has not all columns.
+static bool isWide(int64_t d, int64_t dv) {
+  return std::max(d, dv) > kMostColumns;
+}
+
+/// Two stages of K and V beside Q and one of what score code reads. The output
+/// leaves by two blocks of columns: with wider keys it would have to wait for
+/// the rows of Q, and the next Q for it.
+static int64_t getKeysInMemory(int64_t d, int64_t dv,
+                               const RegionDemand &demand, int64_t blockM) {
+  int64_t ofQ = getPaddedDim(d), ofV = getPaddedDim(dv);
+  int64_t bytes =
+      kTileBytes - blockM * (ofQ + std::min(ofV, kStagedColumns)) * 2;
+  return bytes / (2 * 2 * (ofQ + ofV) + blockM * demand.bulkBytes);
+}
+
+/// Of wide heads K and V are there once, and weights go through memory.
+static int64_t getKeysOfWideInMemory(int64_t d, int64_t dv,
+                                     const RegionDemand &demand,
+                                     int64_t blockM) {
+  constexpr int64_t kVectorBytes = 2 * 1024;
+  int64_t bytes = kTileBytes - blockM * getPaddedDim(d) * 2 - kVectorBytes;
+  return bytes / (2 * (getPaddedDim(d) + getPaddedDim(dv)) +
+                  blockM * (2 + demand.bulkBytes));
+}
+
+/// The most keys of a block that bring anything beside so many rows.
+static int64_t getMostUseful(const RegionDemand &demand, int64_t blockM) {
+  if (blockM > 2 * kReplicaRows)
+    return kWidestBlockN;
+  // Tiles that score code reads keep addresses and parts of them alive.
+  bool readsTiles = demand.bulkTiles + demand.loadedTiles > 0;
+  return blockM > kReplicaRows || readsTiles ? kWidestBlockNTwoGroups
+                                             : kWidestBlockNOneGroup;
+}
+
+KeyRoom fa3::getKeyRoom(int64_t d, int64_t dv, const RegionDemand &demand,
+                        int64_t blockM) {
+  if (isWide(d, dv))
+    return {kStep, getKeysOfWideInMemory(d, dv, demand, blockM),
+            kWidestBlockNWideHeads};
+  return {kStep, getKeysInMemory(d, dv, demand, blockM),
+          getMostUseful(demand, blockM)};
+}
+
 /// Widest blockN, a multiple of 16, within registers and shared memory.
 static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                             int64_t blockM, int64_t widest) {
@@ -71,15 +117,7 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
   int64_t eighths = 6 + 4 * demand.loadedTiles + demand.bulkTiles;
   int64_t byRegisters =
       (registers - countOthers(demand) - dv / 2) * 8 / eighths;
-  // Two stages of K and V beside Q and one of what score code reads. The output
-  // leaves by two blocks of columns: with wider keys it would have to wait for
-  // the rows of Q, and the next Q for it.
-  int64_t bytes =
-      kTileBytes -
-      blockM * (getPaddedDim(d) + std::min(getPaddedDim(dv), kStagedColumns)) *
-          2;
-  int64_t byMemory = bytes / (2 * 2 * (getPaddedDim(d) + getPaddedDim(dv)) +
-                              blockM * demand.bulkBytes);
+  int64_t byMemory = getKeysInMemory(d, dv, demand, blockM);
   int64_t columns = std::min({byRegisters, byMemory, widest}) / kStep * kStep;
   // Uses of the key index cost a step of a wide tile, and so does, with more
   // columns, a tile that score code reads beside three or more warp groups.
@@ -138,21 +176,16 @@ static int64_t getSumColumns(int64_t dv) {
   return count == 1 ? dv : llvm::alignTo(llvm::divideCeil(dv, count), kUnit);
 }
 
-/// Heads of which a product has not all columns, or whose queries leave no room
-/// for keys beside 128 rows: 64 rows, the output by columns among groups
-/// (tile-split-sums). K and V are there once, the weights go through memory.
+/// Wide heads: 64 rows, the output by columns among groups (tile-split-sums).
 static TileChoice chooseWideTile(int64_t d, int64_t dv,
                                  const RegionDemand &demand) {
-  constexpr int64_t kWidest = 64, kVectorBytes = 2 * 1024;
   const RegisterModel &model = getModel();
   int64_t eighths = 6 + 4 * demand.loadedTiles + demand.bulkTiles;
   int64_t registers =
       model.mostOfConsumer - countOthers(demand) - getSumColumns(dv) / 2;
-  int64_t bytes =
-      kTileBytes - kReplicaRows * getPaddedDim(d) * 2 - kVectorBytes;
-  int64_t ofKey = 2 * (getPaddedDim(d) + getPaddedDim(dv)) +
-                  kReplicaRows * (2 + demand.bulkBytes);
-  int64_t columns = std::min({registers * 8 / eighths, bytes / ofKey, kWidest});
+  KeyRoom room = getKeyRoom(d, dv, demand, kReplicaRows);
+  int64_t columns =
+      std::min({registers * 8 / eighths, room.inMemory, room.useful});
   return {kReplicaRows, std::max(columns / kStep * kStep, kStep)};
 }
 
@@ -162,33 +195,32 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &given,
   RegionDemand demand = given;
   if (queries)
     demand.keyNumbers = 0;
-  if (std::max(d, dv) > kMostColumns)
+  if (isWide(d, dv))
     return chooseWideTile(d, dv, demand);
   constexpr double kRowOfTwoGroups = 1.05;
+  auto widest = [&](int64_t blockM) {
+    return widestBlockN(d, dv, demand, blockM, getMostUseful(demand, blockM));
+  };
   if (queries && *queries <= kReplicaRows) {
-    // Tiles that score code reads keep addresses and parts of them alive.
-    bool readsTiles = demand.bulkTiles + demand.loadedTiles > 0;
-    int64_t widest =
-        readsTiles ? kWidestBlockNTwoGroups : kWidestBlockNOneGroup;
-    int64_t one = widestBlockN(d, dv, demand, kReplicaRows, widest);
+    int64_t one = widest(kReplicaRows);
     return {kReplicaRows, std::max(one, kStep)};
   }
   // What is computed for spans of keys leaves four groups too few registers,
   // and beside wide heads three.
   constexpr int64_t kWideBesideSpans = 160;
-  int64_t four = widestBlockN(d, dv, demand, 256, kWidestBlockN);
+  int64_t four = widest(256);
   bool hasRoomForFour =
       !demand.keySpan && (four >= kNarrowestBlockN ||
                           (four >= kNarrowestBlockNFourGroups &&
                            isNarrowBlockBetter(d, dv, demand, queries)));
   if (hasRoomForFour && four >= leastBlockN)
     return {256, four};
-  int64_t three = widestBlockN(d, dv, demand, 192, kWidestBlockN);
+  int64_t three = widest(192);
   // Two ways to compute a step (hopper-shorten-tanh) beside lengths and a mask.
   if (!queries && demand.hasTanh && demand.keyUses > 0 &&
       d + dv >= getModel().wideColumns && three > kNarrowestBlockN)
     three -= kStep;
-  int64_t two = widestBlockN(d, dv, demand, 128, kWidestBlockNTwoGroups);
+  int64_t two = widest(128);
   bool isShort = queries && estimateTime(*queries, 128, kRowOfTwoGroups) <
                                 estimateTime(*queries, 192, 1);
   bool isTight = demand.keySpan && d + dv > kWideBesideSpans;
@@ -197,10 +229,20 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &given,
   return {128, std::max<int64_t>(two, kStep)};
 }
 
+KeyRoom fa3::getFloat8KeyRoom(int64_t d, int64_t dv, const RegionDemand &demand,
+                              const Float8Needs &needs, int64_t blockM) {
+  // Two stages of K, V and V transposed beside Q. If there is no room for O,
+  // it goes through the rows of Q.
+  int64_t bytes = kTileBytes - blockM * needs.queryTerms * getPaddedDim(d);
+  int64_t ofKey =
+      getPaddedDim(d) + (needs.transposedV ? 1 : 2) * getPaddedDim(dv);
+  return {kFloat8Step, bytes / (2 * ofKey + blockM * demand.bulkBytes),
+          kWidestBlockNFloat8};
+}
+
 static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
                                   const RegionDemand &demand,
                                   const Float8Needs &needs, int64_t blockM) {
-  constexpr int64_t kWidest = 128;
   const RegisterModel &model = getModel();
   // The convert role takes registers from those who compute.
   int64_t registers =
@@ -219,13 +261,8 @@ static int64_t widestFloat8BlockN(int64_t d, int64_t dv,
                     (needs.blocks.keys == 1 ? 3 : 0);
   int64_t outputs = (needs.twoLevel ? 2 : 1) * dv / 2;
   int64_t byRegisters = (registers - others - outputs) * 8 / eighths;
-  // Two stages of K, V and V transposed beside Q. If there is no room for O,
-  // it goes through the rows of Q.
-  int64_t bytes = kTileBytes - blockM * needs.queryTerms * getPaddedDim(d);
-  int64_t ofKey =
-      getPaddedDim(d) + (needs.transposedV ? 1 : 2) * getPaddedDim(dv);
-  int64_t byMemory = bytes / (2 * ofKey + blockM * demand.bulkBytes);
-  int64_t columns = std::min({byRegisters, byMemory, kWidest});
+  KeyRoom room = getFloat8KeyRoom(d, dv, demand, needs, blockM);
+  int64_t columns = std::min({byRegisters, room.inMemory, room.useful});
   // Random numbers beside wide heads, whose addresses come and go.
   constexpr int64_t kWideBesideSpans = 256;
   if (demand.keySpan && dv >= kWideBesideSpans)

@@ -24,29 +24,10 @@ import tempfile
 import matrix
 
 CAREFUL = pathlib.Path(__file__).with_name("register_model_careful.txt")
-# Widest blocks that are chosen for 128 rows and for more (TileChoice.cpp).
-WIDEST, WIDEST_OF_TWO = 112, 128
-
-
-# Bytes of shared memory for tiles, and columns of the output that are staged.
-TILE_BYTES, STAGED = 230400, 128
-
-
-def has_memory(dim, mask, element, rows, keys):
-    """Whether two stages of K, V (and V transposed) and of a bias fit beside Q
-    and, with 16 bits, two blocks of columns of the output."""
-    def padded(columns):
-        unit = 64 if columns > 32 else 32 if columns > 16 else 16
-        return -(-columns // unit) * unit
-
-    d, dv = map(padded, dim if isinstance(dim, tuple) else (dim, dim))
-    bias = 2 * rows if "bias" in mask else 0
-    if element in matrix.TYPES:
-        held, of_key = rows * (d + min(dv, STAGED)) * 2, 4 * (d + dv)
-    else:
-        terms = 2 if element == matrix.TWO_TERMS else 1
-        held, of_key = rows * terms * d, 2 * (d + 2 * dv)
-    return held + keys * (of_key + bias) <= TILE_BYTES
+# What fa3-tune --explain says of a forward.
+TILE = re.compile(r"^  tile: (\d+) rows x (\d+) keys", re.MULTILINE)
+ROOM = re.compile(r"^  a block has steps of (\d+) keys, memory for (-?\d+), "
+                  r"and gains by (\d+) at most", re.MULTILINE)
 
 
 def configurations():
@@ -85,15 +66,15 @@ class Runner:
         return subprocess.run(command, capture_output=True, text=True,
                               timeout=self.args.timeout)
 
-    def get_tile(self, source):
-        """Rows and keys of the tile that is chosen."""
-        run = self.run([self.args.opt, source, "--attention-expand-mods",
-                        "--attention-to-tile"])
-        match = re.search(r"tile\.dot .*-> tensor<(\d+)x(\d+)x[fi]32>",
-                          run.stdout)
-        if not match:
-            sys.exit(f"{source} has no product: {run.stderr[:300]}")
-        return int(match[1]), int(match[2])
+    def get_plan(self, source):
+        """Rows and keys of the tile that is chosen; by how many keys a block is
+        wider, for how many there is memory, and how many bring anything."""
+        run = self.run([self.args.tune, "--explain", "--tuning-table=none",
+                        source])
+        tile, room = TILE.search(run.stdout), ROOM.search(run.stdout)
+        if not tile or not room:
+            sys.exit(f"{source} has no plan: {run.stderr[:300]}")
+        return [*map(int, tile.groups())], [*map(int, room.groups())]
 
     def get_unchecked_pipeline(self):
         """The passes of fa3-pipeline, with every tile let through: what fits is
@@ -136,15 +117,11 @@ class Runner:
         source = os.path.join(self.folder, name + ".mlir")
         with open(source, "w") as file:
             file.write(matrix.module(*key))
-        rows, keys = self.get_tile(source)
+        (rows, keys), (step, in_memory, useful) = self.get_plan(source)
         own, message = self.compile(source, "")
-        step = 32 if key[2] in (*matrix.TYPES_8_BIT, matrix.TWO_TERMS) else 16
-        widest = WIDEST_OF_TWO if rows <= 128 else WIDEST
-        if step == 32:
-            widest = WIDEST_OF_TWO
-        if own != "fits" or keys + step > widest:
+        if own != "fits" or keys + step > useful:
             return name, (rows, keys), own, "width", message
-        if not has_memory(*key, rows, keys + step):
+        if keys + step > in_memory:
             return name, (rows, keys), own, "memory", message
         wider, _ = self.compile(source, f"block-m={rows} block-n={keys + step}",
                                 checked=False)
@@ -155,6 +132,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--translate", default="fa3-translate")
     parser.add_argument("--opt", default="fa3-opt")
+    parser.add_argument("--tune", default="fa3-tune")
     parser.add_argument("--filter", default="", help="regular expression")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=int, default=300)

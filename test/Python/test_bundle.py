@@ -17,7 +17,7 @@ import support
 
 import fa3
 from fa3 import bundle, cli
-from fa3.build import cache, compiler, driver, elf
+from fa3.build import answers, cache, compiler, driver, elf
 from fa3.calls import launch
 from fa3.kernels import compiled as kernels
 
@@ -33,12 +33,14 @@ def run(*arguments):
 
 
 class Recorder(compiler.Compiler):
-    """Notes the texts that are asked for; compiles nothing."""
+    """Notes the texts that are asked for; compiles nothing. Plans are those of `real`."""
 
     name, version, build_id = "recorder", "0", "build"
 
-    def __init__(self):
+    def __init__(self, real=None):
         self.texts = set()
+        if real is not None:
+            self.plan_group, self.plan_parts = real.plan_group, real.plan_parts
 
     def compile(self, text, options):
         self.texts.add((options.pipeline, text))
@@ -51,7 +53,7 @@ class Asked(Exception):
 
 class ListTest(unittest.TestCase):
     def setUp(self):
-        self.recorder = Recorder()
+        self.recorder = Recorder(compiler.get_compiler() if support.has_interpreter() else None)
         compiler.set_compiler(self.recorder)
         driver.set_driver(driver.Driver(cache.Cache(None), []))
         self.addCleanup(compiler.set_compiler, None)
@@ -86,6 +88,7 @@ class ListTest(unittest.TestCase):
         return one
 
     @support.needs_torch
+    @support.needs_interpreter
     def test_calls_ask_for_those_of_the_list(self):
         """attention, the switch, gradients, packed sequences, decoding."""
         from fa3 import flash_attn_interface as door
@@ -153,7 +156,7 @@ compiler.set_compiler(None)  # which support has opened
 q = torch.zeros(1, 4, 40, 64, dtype=torch.float16)
 with support.fake_gpu():
     start = time.perf_counter()
-    fa3.attention(q, q, q)
+    {call}
     spent = time.perf_counter() - start
     (kernel,) = kernels.kernels.values()
 print(kernel.source, compiler._compiler is None, support.fake_driver().fakeCudaNumLaunches(),
@@ -172,7 +175,10 @@ class BundleTest(unittest.TestCase):
         cls.spec.write_text('[{"each": {"q_dtype": ["f16"], "head_dim": [64, 128]}}]')
         assert cls.warm()[0] == 0
         # One kernel less: a bundle holds what was asked for last.
-        cls.spec.write_text('[{"q_dtype": "f16", "head_dim": 64}]')
+        cls.spec.write_text(
+            '[{"q_dtype": "f16", "head_dim": 64},'
+            ' {"q_dtype": "f16", "head_dim": 64, "causal": true, "group": 2}]'
+        )
         cls.made = cls.warm()
 
     @classmethod
@@ -186,11 +192,62 @@ class BundleTest(unittest.TestCase):
     def test_what_it_holds(self):
         code, text, _ = self.made
         self.assertEqual(code, 0)
-        self.assertIn("1 kernels in", text)
-        self.assertEqual(len(cache.Cache(self.folder).entries()), 1)
+        self.assertIn("2 kernels in", text)
+        self.assertEqual(len(cache.Cache(self.folder).entries()), 2)
         index = json.loads((self.folder / "bundle.json").read_text())
-        self.assertEqual((index["kernels"], index["ptx_versions"]), (1, [90]))
-        self.assertEqual(index["build_id"], compiler.get_compiler().build_id)
+        self.assertEqual((index["kernels"], index["ptx_versions"]), (2, [90]))
+        library = compiler.get_compiler()
+        self.assertEqual(index["build_id"], library.build_id)
+        said = {key: compiler.GroupPlan(*one) for key, one in index["groups"].items()}
+        self.assertEqual(said, {
+            f"2 64 {int(masked)}": library.plan_group(2, 64, masked) for masked in (False, True)
+        })  # fmt: skip
+
+    def test_answers(self):
+        """Of a bundle of this build; of libfa3 where there is none, once."""
+        library = compiler.get_compiler()
+        kept = cache.Cache(self.folder, read_only=True)
+        self.addCleanup(driver.set_driver, None)
+        self.addCleanup(answers._read_groups.cache_clear)
+        expected = library.plan_group(2, 64, True)
+        self.assertTrue(expected.packs)
+        for bundles, build, asked in (
+            ([kept], library.build_id, 0), ([kept], "other", 1), ([], library.build_id, 1),
+        ):  # fmt: skip
+            driver.set_driver(driver.Driver(cache.Cache(None), bundles))
+            with (
+                mock.patch.object(library, "plan_group", wraps=library.plan_group) as plan,
+                mock.patch.object(answers, "build_id", lambda build=build: build),
+                mock.patch.dict(answers._groups, clear=True),
+            ):  # fmt: skip
+                for _ in range(2):
+                    self.assertEqual(answers.of_group(2, 64, True), expected)
+                self.assertEqual(plan.call_count, asked)
+
+    def test_nobody_to_ask(self):
+        """fa3-translate has no plans, nor has a library of before."""
+        self.addCleanup(answers._warn.cache_clear)
+        self.addCleanup(driver.set_driver, None)
+        driver.set_driver(driver.Driver(cache.Cache(None), []))
+        library = compiler.get_compiler()
+        for made, why in (
+            (compiler.Compiler(), "plans need libfa3.so"),
+            (library, "libfa3.so is older than this package"),
+        ):  # fmt: skip
+            answers._warn.cache_clear()
+            with (
+                mock.patch.object(library, "_has_plans", False),
+                mock.patch.object(answers, "get_compiler", lambda made=made: made),
+                mock.patch.dict(answers._groups, clear=True),
+                self.assertLogs("fa3", "WARNING") as said,
+            ):  # fmt: skip
+                self.assertFalse(answers.of_group(2, 64, True).packs)
+                self.assertEqual(answers.count_parts(1, 1, 123456, 8, 2, 132, True), 1)
+            self.assertEqual(len(said.output), 1)
+            self.assertIn(why, said.output[0])
+        self.assertEqual(answers.count_parts(1, 1, 123456, 8, 2, 132, True), 66)
+        with self.assertRaisesRegex(ValueError, "no plan of group for heads 0, value_head_dim 64"):
+            answers.of_group(0, 64, True)
 
     @support.needs_torch
     @support.needs_driver
@@ -198,14 +255,16 @@ class BundleTest(unittest.TestCase):
         """With an empty cache: the compiler is not opened, nothing is written, and it
         takes at most 50 ms (the driver's time is not in it)."""
         path = [str(pathlib.Path(__file__).parent), str(support.ROOT / "python")]
+        # What becomes of a group is an answer of the bundle.
+        calls = ("fa3.attention(q, q, q)", "fa3.attention(q, q[:, :2], q[:, :2], causal=True)")
         times = []
-        for n in range(3):
+        for n, call in enumerate(calls * 2):
             named = {
                 **os.environ, "FA3_BUNDLE": str(self.folder), "FA3_PTX_VERSION": "90",
                 "FA3_CACHE_DIR": f"{self.scratch.name}/empty{n}",
             }  # fmt: skip
             done = subprocess.run(
-                [sys.executable, "-c", FIRST_CALL.format(path=path)], text=True,
+                [sys.executable, "-c", FIRST_CALL.format(path=path, call=call)], text=True,
                 capture_output=True, check=False, env=named,
             )  # fmt: skip
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -245,7 +304,7 @@ class BundleTest(unittest.TestCase):
     def test_what_it_says(self):
         kept = cache.Cache(self.folder, read_only=True)
         build = compiler.get_compiler().build_id
-        self.assertRegex(bundle.describe(kept, build, 90), r", 1 kernels, \d cubins$")
+        self.assertRegex(bundle.describe(kept, build, 90), r", 2 kernels, \d cubins$")
         self.assertIn("another build", bundle.describe(kept, "0", 90))
         self.assertIn(
             "not used: made for PTX 9.0, this driver has 8.4",

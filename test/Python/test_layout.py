@@ -4,7 +4,10 @@ that leads back to where it began, at the top of a module or in a function."""
 
 import ast
 import pathlib
+import re
 import unittest
+
+import support
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "python" / "fa3"
 MOST_FILES, MOST_PARAMETERS = 12, 10
@@ -149,6 +152,43 @@ class LayoutTest(unittest.TestCase):
     def test_a_circle_is_found(self):
         self.assertEqual(circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}), ["b", "c", "b"])
         self.assertEqual(circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}), [])
+
+
+def number_in(folder, pattern):
+    """What stands for the group of a pattern in the one place of the C++ that has it."""
+    found = {
+        match[1]
+        for path in (ROOT.parents[1] / folder).rglob("*") if path.is_file()
+        for match in re.finditer(pattern, path.read_text())
+    }  # fmt: skip
+    (one,) = found
+    return one
+
+
+class SameTest(unittest.TestCase):
+    """Numbers and words that Python has as well as the compiler, which nobody is asked
+    for."""
+
+    def test_greatest_extent(self):
+        from fa3.support.values import GREATEST_EXTENT
+
+        pattern = r"kGreatestExtent = int64_t\(1\) << (\d+);"
+        shift = number_in("include/fa3/Dialect/Attention", pattern)
+        self.assertEqual(GREATEST_EXTENT, 1 << int(shift))
+
+    @support.needs_torch
+    def test_packed_sequences(self):
+        from fa3.serving.call import FEW_SEQUENCES, MOST_SEQUENCES
+
+        few = number_in("lib/Conversion/AttentionToTile", r"kMostPackedSequences = (\d+);")
+        most = number_in("include/fa3/Dialect/Tile/IR", r"IntMaxValue<(\d+)>\]>:\$most")
+        self.assertEqual((FEW_SEQUENCES, MOST_SEQUENCES), (int(few), int(most)))
+
+    def test_stages(self):
+        from fa3.build.compiler import INTERPRETED
+
+        words = number_in("include/fa3/Pipelines", r"kStageNames\[\] = \{([^}]*)\}")
+        self.assertEqual(INTERPRETED, ("definition", *re.findall(r'"(\w+)"', words), "ptx"))
 
 
 if __name__ == "__main__":

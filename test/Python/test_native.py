@@ -4,6 +4,8 @@ both on the fake driver."""
 
 import contextlib
 import gc
+import importlib.machinery
+import importlib.util
 import inspect
 import itertools
 import os
@@ -11,6 +13,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 from unittest import mock
 
@@ -40,6 +43,35 @@ def samples():
         torch._neg_view(q), torch.nn.Parameter(q), q.clone().requires_grad_(),
         torch.tensor(1.0), torch.tensor(2.0), torch.empty(0, 3), torch.empty(0, 4), q[:0],
     ]  # fmt: skip
+
+
+class StaleTest(unittest.TestCase):
+    def test_other_versions_are_not_used(self):
+        """One that was built from other sources is named; calls are made in Python."""
+        for version in (native.VERSION + 1, None):
+            made = {} if version is None else {"VERSION": version}
+            with (
+                mock.patch.object(native, "_find", lambda: "/some/fa3_native.abi3.so"),
+                mock.patch.object(
+                    importlib.util, "module_from_spec",
+                    lambda spec, made=made: types.SimpleNamespace(**made),
+                ),
+                mock.patch.object(
+                    importlib.machinery.ExtensionFileLoader, "exec_module", lambda *_: None
+                ),
+                self.assertLogs("fa3", "WARNING") as said,
+            ):  # fmt: skip
+                module, why = native._load()
+            self.assertIsNone(module)
+            self.assertRegex(
+                why, rf"/some/fa3_native.abi3.so has version {version or 0}, "
+                rf"expected {native.VERSION}",
+            )  # fmt: skip
+            self.assertIn(why, said.output[0])
+
+    @needs_native
+    def test_this_version_is_used(self):
+        self.assertEqual(native.module().VERSION, native.VERSION)
 
 
 @support.needs_torch

@@ -13,11 +13,17 @@ from sequences import OnCpu, i32, one_sequence, starts
 if support.HAS_TORCH:
     import torch
 
+    import fa3
     from fa3 import flash_attn_interface as door
     from fa3 import serving
+    from fa3.build import answers
     from fa3.calls import launch
     from fa3.kernels.arguments import Sequences
+    from fa3.kernels.serving_spec import ServingSpec
+    from fa3.kernels.spec import Spec
     from fa3.serving import packed
+    from fa3.support.runtime import runtime
+    from fa3.support.tensors import contiguous
 
 
 @support.needs_torch
@@ -179,6 +185,39 @@ class ServingTest(OnCpu):
         pages = empty(900, 16, 2, 64)
         table = torch.zeros(2, 256, dtype=torch.int32)
         self.assertEqual(choose(empty(2, 1, 8, 64), pages, page_table=table), 16)
+
+    def test_number_of_splits_is_that_of_a_launch(self):
+        """What libfa3 answers and what a launch takes that is told of none."""
+
+        def array(*shape, type="f16"):
+            return runtime.Array(1 << 20, type, shape, contiguous(shape))
+
+        for heads, key_heads, packs in ((8, 2, True), (8, 8, False), (128, 1, True)):
+            spec = ServingSpec(
+                Spec(*4 * ("f16",), 64, 64, True), ("used_k",), splits=True,
+                heads=(heads, key_heads) if packs else None,
+            )  # fmt: skip
+            kernel = fa3.compile(spec.to_mlir(), **spec.options, ptxas="", ptx_version=90)
+            for sms in (132, 78):
+                program = kernel.parse(device_sms=sms)
+                for batch, queries, keys in (
+                    (1, 1, 8192), (8, 1, 8192), (64, 1, 8192), (1, 1, 300), (3, 5, 100000),
+                    (25, 1, 30000),
+                ):  # fmt: skip
+                    q, k = array(batch, queries, heads, 64), array(batch, keys, key_heads, 64)
+                    count = answers.count_parts(
+                        batch, queries, keys, heads, key_heads, sms, packs
+                    )
+                    by_launch, as_told, other = (
+                        program.workspace_size(
+                            q=q, k=k, v=k, scale=1.0, used_k=array(batch, type="i32"),
+                            splits=splits, o=q,
+                        )  # fmt: skip
+                        for splits in (0, count, count + 1)
+                    )
+                    with self.subTest(heads=heads, sms=sms, batch=batch, keys=keys):
+                        self.assertEqual(by_launch, as_told)
+                        self.assertNotEqual(by_launch, other)
 
     def test_gradients_of_packed_sequences(self):
         lengths = ((7, 20), (0, 5), (26, 26), (3, 40))

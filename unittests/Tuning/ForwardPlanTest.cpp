@@ -52,6 +52,38 @@ TEST(ForwardPlan, TileIsThatOfTheChoice) {
   }
 }
 
+TEST(ForwardPlan, RoomOfABlock) {
+  auto expectRoom = [](const ForwardFacts &facts, int64_t rows, int64_t step,
+                       int64_t inMemory, int64_t useful) {
+    ForwardPlanOptions options;
+    options.blockM = rows;
+    options.blockN = step;
+    KeyRoom room = planOf(facts, options).room;
+    EXPECT_EQ(room.step, step);
+    EXPECT_EQ(room.inMemory, inMemory);
+    EXPECT_EQ(room.useful, useful);
+  };
+  // 225 KiB without Q and two blocks of columns of the output; two stages of K
+  // and V.
+  ForwardFacts facts = makeFacts(256);
+  expectRoom(facts, 128, 16, (230400 - 128 * (256 + 128) * 2) / 2048, 128);
+  facts.demand.bulkTiles = 1;
+  facts.demand.bulkBytes = 2;
+  expectRoom(facts, 128, 16, (230400 - 128 * (256 + 128) * 2) / (2048 + 256),
+             128);
+  expectRoom(makeFacts(64), 192, 16, (230400 - 192 * 128 * 2) / 512, 112);
+  expectRoom(makeFacts(64), 64, 16, (230400 - 64 * 128 * 2) / 512, 192);
+  // Wide heads have one stage, and weights in memory.
+  expectRoom(makeFacts(512), 64, 16,
+             (230400 - 2048 - 64 * 512 * 2) / (2048 + 128), 64);
+  // 8 bits: values twice, unless they are given transposed.
+  facts = makeFacts(128);
+  facts.is8Bit = true;
+  expectRoom(facts, 192, 32, (230400 - 192 * 128) / (2 * 384), 128);
+  facts.transposedV = true;
+  expectRoom(facts, 192, 32, (230400 - 192 * 128) / (2 * 256), 128);
+}
+
 TEST(ForwardPlan, OptionsGiveTheTile) {
   ForwardPlanOptions options;
   options.blockM = 64;
@@ -230,8 +262,11 @@ TEST(ForwardPlan, Print) {
   std::string text;
   llvm::raw_string_ostream os(text);
   planOf(facts, options).print(os);
-  EXPECT_EQ(text, "  tile: 128 rows x 80 keys\n"
-                  "  keys are loaded in pieces of: 16\n"
-                  "  rescaling: where a maximum has grown by 2^8\n"
-                  "  rows end at the next tile's first: yes\n");
+  EXPECT_EQ(text,
+            "  tile: 128 rows x 80 keys\n"
+            "  a block has steps of 16 keys, memory for 161, and gains by "
+            "128 at most\n"
+            "  keys are loaded in pieces of: 16\n"
+            "  rescaling: where a maximum has grown by 2^8\n"
+            "  rows end at the next tile's first: yes\n");
 }

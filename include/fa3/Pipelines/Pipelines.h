@@ -70,7 +70,7 @@ void buildLowerToNVVMPipeline(mlir::OpPassManager &pm,
 
 /// How attention-to-tile, with these options, tiles each function of a module,
 /// which stays as it is. Errors are diagnostics.
-mlir::FailureOr<llvm::SmallVector<PlannedFunction>>
+mlir::FailureOr<llvm::SmallVector<PlannedFunction, 1>>
 planFunctions(mlir::ModuleOp module, const PipelineOptions &options);
 
 /// Whether kernels with these options may be lowered together from hopper on,

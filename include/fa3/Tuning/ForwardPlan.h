@@ -93,6 +93,8 @@ struct AccumulationPolicy {
 
 struct ForwardPlan {
   TileChoice tile = {0, 0};
+  /// What else bounds the keys of a block beside registers.
+  KeyRoom room = {};
   /// The tile that there would be if mask and score code kept no integers of a
   /// key in registers, where that is another one.
   std::optional<TileChoice> tileWithoutNumbers;

@@ -44,6 +44,18 @@ struct RegionDemand {
 /// Columns a head dim takes in shared memory: whole blocks of 128 bytes.
 int64_t getPaddedDim(int64_t dim);
 
+/// What bounds the keys of a block beside so many rows, but registers.
+struct KeyRoom {
+  /// Keys by which a block grows: the depth of a product.
+  int64_t step = 0;
+  /// The most for which there is shared memory, and the most that bring
+  /// anything.
+  int64_t inMemory = 0, useful = 0;
+};
+
+KeyRoom getKeyRoom(int64_t d, int64_t dv, const RegionDemand &demand,
+                   int64_t blockM);
+
 /// Most keys in a block beside blockM rows, by registers and shared memory.
 int64_t getWidestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                         int64_t blockM);
@@ -82,6 +94,9 @@ struct Float8Needs {
   /// Numbers whose sum is an element of q.
   int64_t queryTerms = 1;
 };
+
+KeyRoom getFloat8KeyRoom(int64_t d, int64_t dv, const RegionDemand &demand,
+                         const Float8Needs &needs, int64_t blockM);
 
 /// The same for 8-bit operands, whose weights take blockN/8 registers. blockN
 /// is a multiple of 32, the depth of a product; values go through shared memory

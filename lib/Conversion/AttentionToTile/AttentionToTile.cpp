@@ -214,9 +214,9 @@ static LogicalResult plan(HostFunction &host,
   return success();
 }
 
-FailureOr<SmallVector<PlannedFunction>>
+FailureOr<SmallVector<PlannedFunction, 1>>
 fa3::planFunctions(ModuleOp module, const AttentionToTileOptions &options) {
-  SmallVector<PlannedFunction> plans;
+  SmallVector<PlannedFunction, 1> plans;
   for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
     if (!attention::hasAttention(function))
       continue;

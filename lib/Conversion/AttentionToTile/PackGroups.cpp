@@ -49,16 +49,11 @@ static bool dependsOnHead(Region &place) {
   });
 }
 
-/// Whether keys are visible by query: a tile of fewer queries and more heads
-/// then touches fewer keys beside the visible ones. Heads wider than this gain
-/// nothing, and lose 3 % of short sequences (docs/Performance.md).
-static bool gainsByMask(ForwardOp forward) {
-  constexpr int64_t kWidest = 128;
-  Region &keep = forward.getMaskMod();
-  if (keep.empty() || forward.getValueHeadDim() > kWidest)
-    return false;
-  Value query = keep.getArgument(keep.getNumArguments() - 2);
-  return !query.use_empty();
+/// Whether keys are visible by query.
+static bool isMaskedByQuery(ForwardOp forward) {
+  Region &mask = forward.getMaskMod();
+  return !mask.empty() &&
+         !mask.getArgument(mask.getNumArguments() - 2).use_empty();
 }
 
 /// Heads of k by the types of q or k and `group`; dynamic if nothing says it.
@@ -80,24 +75,6 @@ static bool hasSharedScales(ForwardOp forward, int64_t keyHeads) {
       cast<RankedTensorType>(forward.getScales()[0].getType()).getDimSize(1);
   bool isOfKeyHeads = !ShapedType::isDynamic(heads) && heads == keyHeads;
   return forward.getScaleRows(0) == 0 && (heads == 1 || isOfKeyHeads);
-}
-
-/// The most of so many heads, each a row of a tile, that divide them.
-static int64_t getMostTogether(int64_t heads) {
-  int64_t together = 1;
-  for (int64_t count = 2; count <= kReplicaRows; ++count)
-    if (heads % count == 0)
-      together = count;
-  return together;
-}
-
-/// Whether tiles of rows that hold all heads are filled better by 10 % than
-/// tiles of the queries of one head.
-static bool isFilledBetter(int64_t queries, const GroupPacking &packing) {
-  constexpr double kGain = 1.1;
-  int64_t apart = llvm::alignTo(queries, kReplicaRows) * packing.heads;
-  int64_t packed = llvm::alignTo(queries * packing.rows, kReplicaRows);
-  return apart >= kGain * packed;
 }
 
 std::optional<int64_t> fa3::getStaticQueries(ForwardOp forward) {
@@ -132,18 +109,15 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
       error << "expects numbers of heads, or a group, that are known to the "
                "compiler";
     });
-  GroupPacking packing;
-  packing.keyHeads = getStaticKeyHeads(forward);
   if (*group == 1)
     return Result();
-  packing.heads = getMostTogether(*group);
-  packing.rows = llvm::PowerOf2Ceil(packing.heads);
-  packing.parts = *group / packing.heads;
-  if (packing.heads == 1)
+  Result packing = packGroup(*group);
+  if (!packing)
     return refuse([&](InFlightDiagnostic error) {
       error << "a group has " << *group << ", expects at most " << kReplicaRows
             << " or a number that one up to that divides";
     });
+  packing->keyHeads = getStaticKeyHeads(forward);
   Region &blocks = forward.getBlocksRegion();
   if (!blocks.empty() && !blocks.getArgument(1).use_empty())
     return refuse([](InFlightDiagnostic error) {
@@ -159,26 +133,24 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
       error << "the place of a query depends on its head";
     });
   // Parts of a group are not told apart by scales of key heads.
-  if (!hasSharedScales(forward, packing.parts == 1 ? packing.keyHeads : 1))
+  if (!hasSharedScales(forward, packing->parts == 1 ? packing->keyHeads : 1))
     return refuse([&](InFlightDiagnostic error) {
       error << "expects scales of q for ";
-      if (!ShapedType::isDynamic(packing.keyHeads))
-        error << "the " << packing.keyHeads << " key heads or for ";
+      if (!ShapedType::isDynamic(packing->keyHeads))
+        error << "the " << packing->keyHeads << " key heads or for ";
       error << "all, and for all rows";
     });
-  if (packing.parts > 1 && !ShapedType::isDynamic(packing.keyHeads))
-    packing.keyHeads *= packing.parts;
-  // With lists, the keys of a tile are those of a block of queries anyway.
-  // Rows of different heads have no random numbers in common.
-  if (choice == options::Choice::Auto && !forward.getKeepMod().empty())
-    return Result();
-  bool pays =
-      packing.heads == packing.rows && blocks.empty() && gainsByMask(forward);
-  std::optional<int64_t> queries = getStaticQueries(forward);
-  pays |= queries && isFilledBetter(*queries, packing);
-  // Keys are divided where queries are few.
-  pays |= host.splits && !queries;
-  return choice == options::Choice::True || pays ? Result(packing) : Result();
+  if (packing->parts > 1 && !ShapedType::isDynamic(packing->keyHeads))
+    packing->keyHeads *= packing->parts;
+  if (choice == options::Choice::True)
+    return packing;
+  GroupFacts facts = {forward.getValueHeadDim(),
+                      isMaskedByQuery(forward),
+                      !blocks.empty(),
+                      !forward.getKeepMod().empty(),
+                      static_cast<bool>(host.splits),
+                      getStaticQueries(forward)};
+  return isPackingBetter(*packing, facts) ? packing : Result();
 }
 
 std::optional<GroupPacking>
@@ -188,7 +160,7 @@ fa3::chooseHeadPacking(const attention::HostFunction &host) {
   int64_t axis = forward.getHeadAxisOf(forward.getQ());
   if (q.isDynamicDim(axis) || dependsOnHead(forward.getPlaceQRegion()))
     return std::nullopt;
-  int64_t heads = q.getDimSize(axis), together = getMostTogether(heads);
+  int64_t heads = q.getDimSize(axis), together = getMostHeadsTogether(heads);
   if (together == 1)
     return std::nullopt;
   return GroupPacking{heads / together, together,

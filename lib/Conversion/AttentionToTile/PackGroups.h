@@ -1,9 +1,8 @@
 //===- PackGroups.h - the heads of a group as rows --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Query heads that share a key head (grouped-query attention) may be rows of
-// one tile, so that what is loaded for one serves all: FlashAttention's
-// pack_gqa.
+// What of an operation Tuning/GroupPacking.h chooses by, and views of arrays
+// whose heads are rows.
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_PACKGROUPS_H
@@ -11,23 +10,14 @@
 
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Options/Options.h"
+#include "fa3/Tuning/GroupPacking.h"
 
 namespace fa3 {
 
-/// Groups (dynamic where only the launch knows), heads of each and the rows
-/// that each query of them takes: the next power of two. Rows of a query
-/// without a head are loaded as zero and not stored. A group of more heads than
-/// a tile has rows is `parts` groups that share a key head.
-struct GroupPacking {
-  int64_t keyHeads = 1, heads = 1, rows = 1, parts = 1;
-};
-
 /// Whether, by the option "auto", "true" or "false", the heads of a group
 /// become rows. Nothing if not; "true" fails with an error at the operation
-/// where that is not possible. "auto" packs where the number of queries is
-/// known and tiles of 64 rows are filled better, or unknown and keys are summed
-/// up in parts, and where keys are masked by
-/// query, heads are not wide and no row is without one.
+/// where that is not possible. "auto" packs where that is better
+/// (isPackingBetter).
 mlir::FailureOr<std::optional<GroupPacking>>
 chooseGroupPacking(const attention::HostFunction &host, options::Choice choice);
 

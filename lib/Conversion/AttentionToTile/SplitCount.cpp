@@ -1,15 +1,7 @@
 //===- SplitCount.cpp - into how many parts keys are divided --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts make tiles for multiprocessors that had none. One tile at a time runs
-// on each, so tiles run in waves, and the last wave should be nearly full. Of
-// the largest numbers of parts that fit one, two and four waves the first is
-// taken that fills seven eighths of them, else the last, which leaves at most a
-// quarter of a wave per wave: numbers of tiles may divide the multiprocessors
-// badly. A part also has a price, a result to write and to merge, so it has at
-// least 256 keys. Results are merged sixteen at a time, which takes as long as
-// 600 keys: of more than sixteen parts each has as many
-// (docs/experiments/decode.md).
+// The rule is that of Tuning/PartCount.h; here is what it is applied to.
 //===----------------------------------------------------------------------===//
 
 #include "SplitCount.h"
@@ -17,6 +9,7 @@
 #include "fa3/Dialect/Attention/IR/SequenceStarts.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Support/IndexBuilder.h"
+#include "fa3/Tuning/PartCount.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -40,12 +33,33 @@ public:
     return atLeast(blocksOf(boundKeys(), partKeys), 1);
   }
 
-private:
+  // What chooseParts computes with.
+  using Number = Value;
+  using IndexBuilder::index;
+  Value multiply(Value lhs, Value rhs) {
+    return arith::MulIOp::create(b, lhs, rhs);
+  }
+  Value divide(Value lhs, Value rhs) {
+    return arith::DivUIOp::create(b, lhs, rhs);
+  }
+  Value minimum(Value lhs, Value rhs) {
+    return arith::MinSIOp::create(b, lhs, rhs);
+  }
+  Value maximum(Value lhs, Value rhs) {
+    return arith::MaxSIOp::create(b, lhs, rhs);
+  }
+  Value selectIfAtLeast(Value lhs, Value rhs, Value then, Value otherwise) {
+    Value isAtLeast =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, lhs, rhs);
+    return arith::SelectOp::create(b, isAtLeast, then, otherwise);
+  }
   Value atLeast(Value value, int64_t least) {
     if (least == 0 && value.getDefiningOp<memref::DimOp>())
       return value;
     return arith::MaxSIOp::create(b, value, index(least));
   }
+
+private:
   /// Tiles of queries of all sequences and heads.
   Value countTiles();
   /// Keys that a sequence has at most, as far as the host can tell.
@@ -142,37 +156,9 @@ Value SplitCount::boundKeys() {
 }
 
 Value SplitCount::build() {
-  constexpr int64_t kLeastKeys = 256, kMostWaves = 4, kEighths = 7;
-  constexpr int64_t kAtOnce = 16, kKeysOfMerge = 600;
   Value sms = tile::SmCountOp::create(b);
   Value tiles = atLeast(countTiles(), 1);
-  Value chosen;
-  // The fewest waves are asked last, and win.
-  for (int64_t waves = kMostWaves; waves > 0; waves /= 2) {
-    Value room = arith::MulIOp::create(b, sms, index(waves));
-    Value parts = arith::DivUIOp::create(b, room, tiles);
-    if (!chosen) {
-      chosen = parts;
-      continue;
-    }
-    Value filled = arith::MulIOp::create(b, parts, tiles);
-    Value least = arith::MulIOp::create(b, room, index(kEighths));
-    Value isFull = arith::CmpIOp::create(
-        b, arith::CmpIPredicate::sge,
-        arith::MulIOp::create(b, filled, index(8)), least);
-    chosen = arith::SelectOp::create(b, isFull, parts, chosen);
-  }
-  // Sixteens of parts, or a few.
-  Value keys = boundKeys();
-  Value atOnce = index(kAtOnce);
-  Value few = arith::MinSIOp::create(
-      b, arith::DivUIOp::create(b, keys, index(kLeastKeys)), atOnce);
-  Value sixteen = index(kAtOnce);
-  Value many = arith::MulIOp::create(
-      b, arith::DivUIOp::create(b, keys, index(kAtOnce * kKeysOfMerge)),
-      sixteen);
-  Value most = arith::MaxSIOp::create(b, few, many);
-  return atLeast(arith::MinSIOp::create(b, chosen, most), 1);
+  return chooseParts(*this, sms, tiles, [&] { return boundKeys(); });
 }
 
 /// Whether a number is at least 1 for certain.

@@ -346,7 +346,7 @@ LogicalResult Session::explainPlans(ModuleOp module) {
   if (failed(variants))
     return failure();
   for (const Variant &variant : *variants) {
-    FailureOr<SmallVector<PlannedFunction>> functions =
+    FailureOr<SmallVector<PlannedFunction, 1>> functions =
         planFunctions(module, *variant.options);
     if (failed(functions))
       return failure();

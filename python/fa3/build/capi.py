@@ -59,6 +59,36 @@ class Usage(ctypes.Structure):
     ]
 
 
+class GroupFacts(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("heads", ctypes.c_int64),
+        ("value_head_dim", ctypes.c_int64),
+        ("is_masked", ctypes.c_int32),
+    ]
+
+
+class GroupPlan(ctypes.Structure):
+    _fields_ = [
+        ("rows", ctypes.c_int64),
+        ("parts", ctypes.c_int64),
+        ("is_packed", ctypes.c_int32),
+    ]
+
+
+class PartFacts(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("sequences", ctypes.c_int64),
+        ("heads", ctypes.c_int64),
+        ("key_heads", ctypes.c_int64),
+        ("queries", ctypes.c_int64),
+        ("keys", ctypes.c_int64),
+        ("multiprocessors", ctypes.c_int64),
+        ("packs_groups", ctypes.c_int32),
+    ]
+
+
 def fill_arguments(values: Sequence[Any]) -> Any:
     array = (runtime._Arg * len(values))()
     for value, arg in zip(values, array):

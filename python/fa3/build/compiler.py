@@ -87,6 +87,17 @@ class ProgramCode:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+@dataclasses.dataclass(frozen=True)
+class GroupPlan:
+    """What becomes of the query heads of a key head: the rows of a tile that a query of
+    them takes where they are packed, 0 where they cannot be; the groups that they are taken
+    apart into; whether the compiler packs them by itself, if it knows how many they are."""
+
+    rows: int
+    parts: int
+    packs: bool
+
+
 class Compiler:
     """What both compilers do. `build_id` names the build: two compilers with one
     build ID make the same code from the same input."""
@@ -123,6 +134,17 @@ class Compiler:
         Arguments as for interpret."""
         raise CompilerNotFoundError("a timeline needs libfa3.so")
 
+    def plan_group(self, heads: int, head_dim_v: int, masked: bool) -> GroupPlan:
+        """What becomes of the query heads of a key head, under a mask by query or not."""
+        raise CompilerNotFoundError("plans need libfa3.so")
+
+    def plan_parts(
+        self, sequences: int, queries: int, keys: int, heads: int, key_heads: int, sms: int,
+        packs: bool,
+    ) -> int:  # fmt: skip
+        """How many parts keys are summed up in; 1: by a kernel without parts."""
+        raise CompilerNotFoundError("plans need libfa3.so")
+
 
 # -----------------------------------------------------------------------------
 # libfa3.so
@@ -156,7 +178,15 @@ class LibraryCompiler(Compiler):
         library.fa3_result_destroy.restype = None
         library.fa3_result_destroy.argtypes = [p]
         library.fa3_compile.argtypes = [text, size, options, p]
-        # A library of an earlier version has neither.
+        # A library of an earlier version does not have all.
+        self._has_plans = hasattr(library, "fa3_plan_parts")
+        if self._has_plans:
+            library.fa3_plan_group.argtypes = [
+                ctypes.POINTER(capi.GroupFacts), ctypes.POINTER(capi.GroupPlan),
+            ]  # fmt: skip
+            library.fa3_plan_parts.argtypes = [
+                ctypes.POINTER(capi.PartFacts), ctypes.POINTER(ctypes.c_int64),
+            ]  # fmt: skip
         self._has_programs = hasattr(library, "fa3_compile_program")
         if self._has_programs:
             library.fa3_compile_program.argtypes = [text, size, options, p]
@@ -228,6 +258,30 @@ class LibraryCompiler(Compiler):
             ),
             lambda result: (self._bytes("ir", result) or b"").decode(),
         )
+
+    def plan_group(self, heads: int, head_dim_v: int, masked: bool) -> GroupPlan:
+        facts = capi.GroupFacts(ctypes.sizeof(capi.GroupFacts), heads, head_dim_v, masked)
+        plan = capi.GroupPlan()
+        self._plan("group", facts, plan)
+        return GroupPlan(plan.rows, plan.parts, bool(plan.is_packed))
+
+    def plan_parts(
+        self, sequences: int, queries: int, keys: int, heads: int, key_heads: int, sms: int,
+        packs: bool,
+    ) -> int:  # fmt: skip
+        size = ctypes.sizeof(capi.PartFacts)
+        facts = capi.PartFacts(size, sequences, heads, key_heads, queries, keys, sms, packs)
+        parts = ctypes.c_int64()
+        self._plan("parts", facts, parts)
+        return parts.value
+
+    def _plan(self, what: str, facts: Any, answer: Any) -> None:
+        if not self._has_plans:
+            raise CompilerNotFoundError(f"{self.path} is older than this package: it has no plans")
+        function = getattr(self._c, f"fa3_plan_{what}")
+        if not function(ctypes.byref(facts), ctypes.byref(answer)):
+            given = [f"{name} {getattr(facts, name)}" for name, _ in facts._fields_[1:]]
+            raise ValueError(f"no plan of {what} for {', '.join(given)}")
 
     def _options(self, options: CompileOptions, foreign: bool = False, convert: str = "") -> Any:
         def text(value: str) -> bytes | None:

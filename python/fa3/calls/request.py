@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable, Sequence
 
+from ..build import answers
 from ..build.compiler import CompileOptions, run_on_host
 from ..errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from ..kernels import checks
@@ -14,7 +15,7 @@ from ..kernels.arguments import Arguments
 from ..kernels.blocks import NAMES, Lists
 from ..kernels.compiled import find
 from ..kernels.program import Program, parse
-from ..kernels.spec import FLOATS_8, Auxiliary, Blocks, Regions, Spec, packs_groups
+from ..kernels.spec import FLOATS_8, Auxiliary, Blocks, Regions, Spec
 from ..mods.trace import Traced, trace_mods
 from ..support import native, outputs, tensors
 from ..support.runtime import runtime
@@ -333,7 +334,7 @@ class Request:
             or {"bias", "alibi", "previous_o", "q_descale"} & self.views.keys()
         )  # fmt: skip
         masked = bool(self.asked.causal) or self.asked.window is not None
-        return group if is_plain and packs_groups(group, self.head_dim_v, masked) else 1
+        return group if is_plain and answers.of_group(group, self.head_dim_v, masked).packs else 1
 
     def _outputs(self) -> list[Any]:
         """The tensors that are written, in the order of the kernel."""

@@ -18,13 +18,13 @@ import pathlib
 from typing import Any, Callable, Sequence
 
 from ..api import attention_kernel, attention_spec
+from ..build import answers
 from ..build import cache as caches
 from ..build.compiler import build_id
 from ..build.driver import Driver, Kernel, compile, default_ptx_version, get_driver, set_driver
 from ..kernels.serving_spec import ServingSpec
 from ..kernels.spec import BackwardSpec
 
-_INDEX = "bundle.json"
 _LIST = pathlib.Path(__file__).with_name("common_kernels.json")
 
 
@@ -105,13 +105,22 @@ def _warm(
             made.append(kernel)
             progress(len(made), len(wanted))
     if out is not None:
-        _write_index(out, made, versions)
+        _write_index(out, made, versions, set(filter(None, map(_group_of, kernels))))
     return get_driver().cache.folder
 
 
+def _group_of(kernel: dict[str, Any]) -> tuple[int, int] | None:
+    """Heads of a key head, where a kernel knows them, and the head dim of v."""
+    heads, key_heads = kernel.get("heads") or (kernel.get("group", 1), 1)
+    if heads == key_heads:
+        return None
+    return heads // key_heads, kernel.get("head_dim_v") or kernel.get("head_dim", 128)
+
+
 def _write_index(
-    folder: pathlib.Path, kernels: Sequence[Kernel], versions: Sequence[int]
-) -> None:
+    folder: pathlib.Path, kernels: Sequence[Kernel], versions: Sequence[int],
+    groups: set[tuple[int, int]],
+) -> None:  # fmt: skip
     keys = {one.key for one in kernels}
     made = caches.Cache(folder)
     for entry in made.entries():
@@ -123,8 +132,9 @@ def _write_index(
         "build_id": build_id(), "ptx_versions": sorted(versions),
         "kernels": len(keys),
         "cubins": len({one.key for one in kernels if one.cubin is not None}),
+        **answers.to_index(groups),
     }  # fmt: skip
-    (folder / _INDEX).write_text(json.dumps(index, indent=1) + "\n")
+    (folder / answers.INDEX).write_text(json.dumps(index, indent=1) + "\n")
 
 
 def describe(bundle: caches.Cache, build: str, ptx_version: int) -> str:
@@ -132,7 +142,7 @@ def describe(bundle: caches.Cache, build: str, ptx_version: int) -> str:
     anything in it, for a driver that takes this PTX ISA."""
     assert bundle.folder is not None
     try:
-        index = json.loads((bundle.folder / _INDEX).read_text())
+        index = json.loads((bundle.folder / answers.INDEX).read_text())
         versions = [int(one) for one in index["ptx_versions"]]
         said = f"{bundle.folder}, {index['kernels']} kernels, {index['cubins']} cubins"
         other = index["build_id"] != build

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 from typing import Any
 
+from ..build import answers
 from . import invariance
 from .spec import Spec, function_text
 
@@ -152,13 +153,9 @@ class ServingSpec:
         group = (self.group or 1) if self.short else 1
         if self.heads:
             group = self.heads[0] // self.heads[1]
-        # More than 64 are several groups of the most that divide them, unless scales of
-        # key heads would tell those apart.
-        packs = (
-            1 < group <= 64
-            or not self.attention.has_scales
-            and any(group % count == 0 for count in range(2, 65))
-        )
+        # Scales of key heads would tell several groups apart.
+        plan = answers.of_group(group, self.attention.head_dim_v, False)
+        packs = plan.rows > 0 and (plan.parts == 1 or not self.attention.has_scales)
         chosen: dict[str, Any] = {"pack_gqa": True} if packs and not self.splits else {}
         if self.attention.regions.mask and self.by_row:
             chosen["edges"] = "together"  # less code, and as fast

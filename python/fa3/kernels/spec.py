@@ -253,13 +253,6 @@ class Spec:
         return mods
 
 
-def packs_groups(group: int, head_dim_v: int, masked: bool) -> bool:
-    """Whether the compiler makes rows of one tile of a group's heads, if it knows how many
-    they are: where keys are `masked` by query (chooseGroupPacking in
-    lib/Conversion/AttentionToTile)."""
-    return masked and group > 1 and group & (group - 1) == 0 and head_dim_v <= 128
-
-
 @dataclasses.dataclass(frozen=True)
 class BackwardSpec:
     """The kernels of the gradients of a Spec's q, k and v, and of the extras

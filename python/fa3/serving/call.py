@@ -8,12 +8,13 @@ from typing import Any
 
 import torch
 
+from ..build import answers
 from ..calls import choices
 from ..errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from ..kernels import checks
 from ..kernels.arguments import ARRAYS, Sequences
 from ..kernels.serving_spec import ServingSpec
-from ..kernels.spec import FLOATS_8, Spec, packs_groups
+from ..kernels.spec import FLOATS_8, Spec
 from ..support import tensors
 from ..support.tensors import CPU
 from ..support.values import GREATEST_EXTENT
@@ -225,7 +226,7 @@ class Call:
         one_scale = self.scale_heads is None or self.scale_heads[0] == 1
         if "cu_q" not in self.arrays or group == 1 or not one_scale:
             return None, False
-        if packs_groups(group, self.head_dim_v, masked):
+        if answers.of_group(group, self.head_dim_v, masked).packs:
             return group, False
         short = self.given["q"].shape[0] <= _FEW_IN_THE_MEAN * self.sequences
         return (group, True) if short else (None, False)
@@ -240,21 +241,12 @@ class Call:
         return self._room(None)
 
     def choose_splits(self, max_k: int | None, packs: bool) -> int:
-        """Parts that fill the GPU, each of 256 keys at least, of 600 if more than 16."""
-        keys = self._room(max_k)
-        rows = self.most_queries * (self.heads // self.key_heads if packs else 1)
-        heads = self.key_heads if packs else self.heads
-        tiles = max(self.sequences * heads * -(-rows // 64), 1)
-        sms = _sms(self.device)
-        # Kernels that take parts are for few queries.
-        if rows > 64 and tiles * 5 >= sms * 4:
-            return 1
-        # As launches choose (lib/Conversion/AttentionToTile/SplitCount.cpp).
-        for waves in (1, 2, 4):
-            count = waves * sms // tiles
-            if count * tiles * 8 >= waves * sms * 7:
-                break
-        return max(1, min(count, max(min(keys // 256, 16), keys // 9600 * 16)))
+        """Parts that fill the GPU; 1: by a kernel without parts."""
+        extents = (self.sequences, self.most_queries, self._room(max_k))
+        return answers.count_parts(
+            *(min(one, GREATEST_EXTENT) for one in extents), self.heads, self.key_heads,
+            _sms(self.device), packs,
+        )  # fmt: skip
 
     def _room(self, max_k: int | None) -> int:
         """Keys that there is room for."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import logging
 import os
 import pathlib
 import sys
@@ -14,7 +15,11 @@ from typing import Any, Callable
 
 from .runtime import find_file, runtime
 
+logger = logging.getLogger("fa3")
+
 NAME = "fa3_native.abi3.so"
+#: NATIVE_VERSION in lib/Native/Native.h.
+VERSION = 1
 #: Whether not to use it, as an older torch would have it.
 _OFF = os.environ.get("FA3_NATIVE") == "0"
 
@@ -40,6 +45,11 @@ def _load() -> tuple[Any, str]:
         loader.exec_module(made)
     except (ImportError, OSError) as error:
         return None, f"{path}: {error}"
+    version = getattr(made, "VERSION", 0)
+    if version != VERSION:
+        why = f"{path} has version {version}, expected {VERSION}: it is of other sources"
+        logger.warning("repeated calls are made in Python: %s", why)
+        return None, why
     return made, path
 
 

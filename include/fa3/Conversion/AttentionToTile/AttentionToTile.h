@@ -24,7 +24,7 @@ struct PlannedFunction {
 
 /// What the pass would build of each function of `module`, which gets a host
 /// function for each and is of no use afterwards. Errors are diagnostics.
-mlir::FailureOr<llvm::SmallVector<PlannedFunction>>
+mlir::FailureOr<llvm::SmallVector<PlannedFunction, 1>>
 planFunctions(mlir::ModuleOp module, const AttentionToTileOptions &options);
 
 } // namespace fa3

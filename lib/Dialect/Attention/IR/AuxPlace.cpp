@@ -138,8 +138,8 @@ FailureOr<AuxPlace> fa3::attention::getAuxPlace(BackwardOp op, int64_t number) {
   for (auto read : region.getOps<tensor::ExtractOp>()) {
     if (read.getTensor() != op.getAux()[number])
       continue;
-    FailureOr<AuxPlace> own =
-        ofEpilogue ? readPlaceOfEpilogue(op, read) : FailureOr(readPlace(read));
+    FailureOr<AuxPlace> own = ofEpilogue ? readPlaceOfEpilogue(op, read)
+                                         : FailureOr<AuxPlace>(readPlace(read));
     if (failed(own))
       return failure();
     if (first &&
