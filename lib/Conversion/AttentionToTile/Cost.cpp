@@ -140,9 +140,9 @@ Value Band::buildTwiceArea(ImplicitLocOpBuilder &b) const {
   if (upper) {
     area = buildTwiceBelow(b, *upper);
   } else {
-    Value all =
-        arith::MulIOp::create(b, tile::materialize(b, b.getLoc(), queries),
-                              tile::materialize(b, b.getLoc(), keys));
+    Value ofKeys = tile::materialize(b, b.getLoc(), keys);
+    Value ofQueries = tile::materialize(b, b.getLoc(), queries);
+    Value all = arith::MulIOp::create(b, ofQueries, ofKeys);
     area = arith::MulIOp::create(b, all, arith::ConstantIndexOp::create(b, 2));
   }
   if (!lower)

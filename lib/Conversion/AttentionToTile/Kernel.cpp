@@ -167,12 +167,12 @@ KernelBuilder::buildRows(Value firstQuery) {
             {head, Expander::Uniform}};
   Value row = tile::CoordOp::create(b, type, 0, index(0));
   Value perQuery = scalarTile(index(operands.packing->rows), type);
-  Value query = arith::AddIOp::create(b, scalarTile(firstQuery, type),
-                                      arith::DivUIOp::create(b, row, perQuery));
+  Value ofQuery = arith::DivUIOp::create(b, row, perQuery);
+  Value query = arith::AddIOp::create(b, scalarTile(firstQuery, type), ofQuery);
   Value firstHead =
       arith::MulIOp::create(b, head, index(operands.packing->heads));
-  Value ofRow = arith::AddIOp::create(b, scalarTile(firstHead, type),
-                                      arith::RemUIOp::create(b, row, perQuery));
+  Value ofGroup = arith::RemUIOp::create(b, row, perQuery);
+  Value ofRow = arith::AddIOp::create(b, scalarTile(firstHead, type), ofGroup);
   return {{query, Expander::Rows}, {ofRow, Expander::Rows}};
 }
 

@@ -109,8 +109,9 @@ std::pair<Value, Value> KernelBuilder::mergeOnePart(Value output, Value lse,
       arith::MaxNumFOp::create(b, lse, splat(rowType(), getLowestMaximum()));
   Value weight = exp2(asExponent(sub(lse, maximum)));
   output = dropUnweighted(output, weight, -0.0);
+  Value nothing = splat(type, -0.0);
   Value acc = math::FmaOp::create(
-      b, output, alongColumns(weight, type.getDimSize(1)), splat(type, -0.0));
+      b, output, alongColumns(weight, type.getDimSize(1)), nothing);
   Merged merged{acc, maximum, weight};
   if (operands.sinks)
     merged = addSinks(merged);

@@ -177,16 +177,19 @@ KernelBuilder::Weighting KernelBuilder::buildReference(Value blockMaximum,
                                                        Value exponentFactor,
                                                        Value valueExponent,
                                                        State state) {
-  if (valueExponent)
-    blockMaximum = math::FmaOp::create(b, blockMaximum, asRows(exponentFactor),
-                                       scalarTile(valueExponent, rowType()));
-  else if (!isLarge)
+  if (valueExponent) {
+    Value ofValues = scalarTile(valueExponent, rowType());
+    blockMaximum =
+        math::FmaOp::create(b, blockMaximum, asRows(exponentFactor), ofValues);
+  } else if (!isLarge) {
     blockMaximum = mul(blockMaximum, asRows(exponentFactor));
+  }
   Value maximum, grown;
   if (policy.lazy) {
+    Value threshold = splat(rowType(), policy.threshold);
     grown = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
                                   asExponent(sub(blockMaximum, state.maximum)),
-                                  splat(rowType(), policy.threshold));
+                                  threshold);
     maximum = arith::SelectOp::create(b, grown, blockMaximum, state.maximum);
   } else {
     maximum = arith::MaxNumFOp::create(b, blockMaximum, state.maximum);

@@ -200,8 +200,8 @@ Value ListKernels::countPairs(ValueRange position, Value firstQuery,
              Expander::Entry keep = expander.expand(op.getMaskMod());
              Value isKept = arith::AndIOp::create(
                  b, exists, expander.lift(b.getLoc(), keep, Expander::Both));
-             Value ones = arith::SelectOp::create(b, isKept, splat(f32Type, 1),
-                                                  splat(f32Type, 0));
+             Value none = splat(f32Type, 0), one = splat(f32Type, 1);
+             Value ones = arith::SelectOp::create(b, isKept, one, none);
              Value sum = tile::ReduceOp::create(
                  b, sums, tile::ReduceKind::add, ones, before[0], 1,
                  b.getI64IntegerAttr(kPartialSums));
@@ -245,8 +245,9 @@ std::pair<Value, Value> ListKernels::loadMembers(ValueRange at,
                                                  Value rowsOfBlock) {
   RankedTensorType f32Type = tensor({size}, b.getF32Type());
   Value source = inKernel(pairs);
+  Value none = splat(f32Type, 0);
   Value visible =
-      loop(index(keys / keysPerPart * queryParts), splat(f32Type, 0),
+      loop(index(keys / keysPerPart * queryParts), none,
            [&](Value part, ValueRange before) -> SmallVector<Value> {
              Value own = tile::LoadOp::create(
                  b, f32Type, source,
@@ -354,9 +355,9 @@ SmallVector<Value> ListKernels::findEntries(ValueRange at, Value firstColumn,
         b, exists, arith::CmpFOp::create(b, predicate, place, other));
     return arith::SelectOp::create(b, holds, value, splat(type, 0));
   };
-  Value found = whereHolds(arith::CmpFPredicate::OEQ, entry, number),
-        isMember = whereHolds(arith::CmpFPredicate::OGE, splat(type, 0),
-                              splat(type, 1));
+  Value found = whereHolds(arith::CmpFPredicate::OEQ, entry, number);
+  Value one = splat(type, 1), none = splat(type, 0);
+  Value isMember = whereHolds(arith::CmpFPredicate::OGE, none, one);
   return {tile::ReduceOp::create(b, rowType(), tile::ReduceKind::max, found,
                                  sums[0], 1, IntegerAttr()),
           tile::ReduceOp::create(b, rowType(), tile::ReduceKind::add, isMember,

@@ -306,8 +306,8 @@ void QuantizeKernels::buildMaxima(Value partials) {
     grid({spans, heads, batch}, [&](ValueRange position) {
       Value first = mul(position[0], index(span));
       Value left = arith::SubIOp::create(b, length, first);
-      Value steps =
-          arith::MinSIOp::create(b, blocksOf(left, rows), index(span / rows));
+      Value most = index(span / rows);
+      Value steps = arith::MinSIOp::create(b, blocksOf(left, rows), most);
       Value largest =
           loop(steps, splat(tile({rows}), 0), [&](Value step, Value largest) {
             Value row = arith::AddIOp::create(b, first, mul(step, index(rows)));
@@ -342,8 +342,9 @@ void QuantizeKernels::buildBlockScales(Value partials) {
          [&](ValueRange position) {
            Value at[] = {position[2], position[1],
                          mul(position[0], index(kRows))};
+           Value none = splat(tile({kRows}), 0);
            Value largest = loop(
-               blocksOf(dim(partials, 3), rows), splat(tile({kRows}), 0),
+               blocksOf(dim(partials, 3), rows), none,
                [&](Value step, Value largest) {
                  Value part = tile::LoadOp::create(
                      b, tile({kRows, rows}), partials,
@@ -365,8 +366,9 @@ void QuantizeKernels::buildSequenceScales(Value partials) {
     Value partials = arguments[0], scales = arguments[1];
     grid({dim(scales, 1), dim(scales, 0)}, [&](ValueRange position) {
       RankedTensorType type = tile({kPartialsPerStep});
+      Value none = splat(type, 0);
       Value largest =
-          loop(blocksOf(dim(partials, 3), kPartialsPerStep), splat(type, 0),
+          loop(blocksOf(dim(partials, 3), kPartialsPerStep), none,
                [&](Value step, Value largest) {
                  Value part = tile::LoadOp::create(
                      b, type, partials,

@@ -96,9 +96,10 @@ Value ScalarRegionExpander::getUniformQuotient(Location loc, Entry entry) {
   if (divisor.getSExtValue() % numbers != 0 ||
       !tile::provesMultipleOf(form->base, numbers))
     return {};
+  Value by =
+      arith::ConstantIndexOp::create(builder, loc, divisor.getSExtValue());
   return arith::DivUIOp::create(
-      builder, loc, tile::materialize(builder, loc, form->base),
-      arith::ConstantIndexOp::create(builder, loc, divisor.getSExtValue()));
+      builder, loc, tile::materialize(builder, loc, form->base), by);
 }
 
 void ScalarRegionExpander::expandExtract(Operation *op) {

@@ -114,8 +114,8 @@ static Value editScore(Point &point, Value natural, Value yielded,
   Value edited = point.clone(yielded, score.getOwner(), resolve);
   if (!edited)
     return {};
-  return arith::MulFOp::create(point.b, point.toF32(edited),
-                               point.constant(1 / log2e, f32));
+  Value factor = point.constant(1 / log2e, f32);
+  return arith::MulFOp::create(point.b, point.toF32(edited), factor);
 }
 
 /// The code of the region.

@@ -167,8 +167,8 @@ LogicalResult fa3::convert::convertTensorScatter(Operation *op) {
     first = rewrite.fill(rewrite.getExtent(rewrite.take(op->getOperand(0)), 0),
                          rewrite.b.getI32Type());
   }
-  Value cache = rewrite.append(rewrite.take(op->getOperand(1)),
-                               rewrite.take(op->getOperand(0)), first);
+  Value old = rewrite.take(op->getOperand(0));
+  Value cache = rewrite.append(rewrite.take(op->getOperand(1)), old, first);
   if (!cache)
     return rewrite.refuse("its 'write_indices' are no integers for each batch");
   if (failed(rewrite.check()))

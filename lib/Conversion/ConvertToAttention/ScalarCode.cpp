@@ -194,11 +194,11 @@ Value Translator::computeUnary(StringRef name, Value x) {
     return arith::DivFOp::create(b, one(), x);
   if (name == "relu")
     return arith::MaximumFOp::create(b, x, point.constant(0, f32));
-  if (name == "sigmoid")
-    return arith::DivFOp::create(
-        b, one(),
-        arith::AddFOp::create(
-            b, one(), math::ExpOp::create(b, arith::NegFOp::create(b, x))));
+  if (name == "sigmoid") {
+    Value power = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+    Value sum = arith::AddFOp::create(b, one(), power);
+    return arith::DivFOp::create(b, one(), sum);
+  }
   return {};
 }
 

@@ -237,7 +237,7 @@ static int64_t countCopiedBytes(warp::AcquireOp op, unsigned field,
   SmallVector<RankedTensorType> copied;
   for (Operation *user : op.getSlot().getUsers())
     if (auto view = dyn_cast<tile::ViewOp>(user);
-        view && view.getField() == int64_t(field))
+        view && view.getField() == field)
       for (Operation *access : view->getUsers())
         if (isa<tile::LoadAsyncOp>(access))
           copied.push_back(view.getView().getType().getTile());

@@ -25,8 +25,9 @@ std::optional<std::string> fa3::findPtxas(StringRef path) {
       return path.str();
     return std::nullopt;
   }
+  const StringRef toolkit[] = {"/usr/local/cuda/bin"};
   for (ArrayRef<StringRef> paths :
-       {ArrayRef<StringRef>(), ArrayRef<StringRef>("/usr/local/cuda/bin")})
+       {ArrayRef<StringRef>(), ArrayRef<StringRef>(toolkit)})
     if (llvm::ErrorOr<std::string> found =
             llvm::sys::findProgramByName("ptxas", paths))
       return *found;

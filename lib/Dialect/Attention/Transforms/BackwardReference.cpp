@@ -157,12 +157,12 @@ BackwardReference::buildDerivatives(Region &region, Region &rules,
   // where the score has no digits for the step, the rules decide.
   auto differ = [&](Value above, Value below, unsigned number) -> Value {
     Value right = sub(above, middle), left = sub(middle, below);
-    Value central = mul(add(right, left), wide(0.5 / kStep));
+    Value half = wide(0.5 / kStep);
+    Value central = mul(add(right, left), half);
     if (ruled.empty())
       return convert(central, compute);
-    Value most =
-        mul(add(math::AbsFOp::create(b, right), math::AbsFOp::create(b, left)),
-            wide(kMostChange));
+    Value change = wide(kMostChange), ofLeft = math::AbsFOp::create(b, left);
+    Value most = mul(add(math::AbsFOp::create(b, right), ofLeft), change);
     most = add(most, wide(kStep * kMostChange));
     Value isSmooth =
         arith::AndIOp::create(b, isSmall, isBelow(sub(right, left), most));
@@ -174,12 +174,13 @@ BackwardReference::buildDerivatives(Region &region, Region &rules,
                    compute);
   };
   Derivatives derivatives;
-  derivatives.ofProduct =
-      differ(evaluate(add(at, wide(kStep))), evaluate(sub(at, wide(kStep))), 0);
-  for (const AuxSum &sum : sums)
+  Value below = evaluate(sub(at, wide(kStep)));
+  derivatives.ofProduct = differ(evaluate(add(at, wide(kStep))), below, 0);
+  for (const AuxSum &sum : sums) {
+    below = evaluate(at, {sum.tensor, wide(-kStep)});
     derivatives.ofAux.push_back(differ(evaluate(at, {sum.tensor, wide(kStep)}),
-                                       evaluate(at, {sum.tensor, wide(-kStep)}),
-                                       1 + derivatives.ofAux.size()));
+                                       below, 1 + derivatives.ofAux.size()));
+  }
   return derivatives;
 }
 
@@ -252,8 +253,8 @@ void BackwardReference::buildPair(ArrayRef<Value> place,
     // What weighs nothing has no gradient, whatever the derivative is.
     Value none = isEqual(weight, number(0));
     auto multiply = [&](Value derivative) -> Value {
-      return arith::SelectOp::create(b, none, number(0),
-                                     round(mul(gradient, derivative)));
+      Value product = round(mul(gradient, derivative));
+      return arith::SelectOp::create(b, none, number(0), product);
     };
     addToAux(llvm::map_to_vector(derivatives.ofAux, multiply), place[0],
              place[1], place[2], place[3]);
@@ -320,9 +321,9 @@ Value BackwardReference::buildRest(Value batch, Value h, Value keyHead, Value i,
     memref::StoreOp::create(b, add(before, weight), total, only);
   });
   Value rest = math::LogOp::create(b, memref::LoadOp::create(b, total, only));
-  Value isRounding = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE,
-                                           math::AbsFOp::create(b, rest),
-                                           mul(size, number(kRounding)));
+  Value limit = mul(size, number(kRounding));
+  Value isRounding = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OLE, math::AbsFOp::create(b, rest), limit);
   rest = arith::SelectOp::create(b, isRounding, rest, number(0));
   scf::YieldOp::create(b, rest);
   return branch.getResult(0);

@@ -439,8 +439,8 @@ void ReferenceBuilder::startSums(Value batch, Value h, Value i, Value max,
     SmallVector<Value> at = getPlace(Sequence::query, batch, h, i);
     at.push_back(c);
     Value x = widen(memref::LoadOp::create(b, host.previousO, at));
-    Value first = arith::SelectOp::create(b, isNone, number(0),
-                                          arith::MulFOp::create(b, weight, x));
+    Value product = arith::MulFOp::create(b, weight, x);
+    Value first = arith::SelectOp::create(b, isNone, number(0), product);
     memref::StoreOp::create(b, first, sum, c);
   });
 }

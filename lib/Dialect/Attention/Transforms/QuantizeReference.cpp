@@ -33,25 +33,26 @@ Value fa3::attention::roundToFloat8(ImplicitLocOpBuilder &b, Value value,
   Float8Format format(type);
   // Subnormals are multiples of the least one.
   double least = std::ldexp(1.0, 1 - format.bias - format.mantissa);
-  Value subnormal = arith::MulFOp::create(
-      b,
-      math::RoundEvenOp::create(
-          b, arith::MulFOp::create(b, value, f32(b, 1 / least))),
-      f32(b, least));
+  Value unit = f32(b, least);
+  Value units = math::RoundEvenOp::create(
+      b, arith::MulFOp::create(b, value, f32(b, 1 / least)));
+  Value subnormal = arith::MulFOp::create(b, units, unit);
   // Others lose the low bits of an f32, ties to even.
   int64_t dropped = 23 - format.mantissa;
   Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
+  Value one = integer(b, 1);
   Value odd = arith::AndIOp::create(
-      b, arith::ShRUIOp::create(b, bits, integer(b, dropped)), integer(b, 1));
+      b, arith::ShRUIOp::create(b, bits, integer(b, dropped)), one);
   Value half = integer(b, (int64_t(1) << (dropped - 1)) - 1);
   Value rounded =
       arith::AddIOp::create(b, bits, arith::AddIOp::create(b, half, odd));
   rounded =
       arith::AndIOp::create(b, rounded, integer(b, -(int64_t(1) << dropped)));
   Value normal = arith::BitcastOp::create(b, b.getF32Type(), rounded);
-  Value isSmall = arith::CmpFOp::create(
-      b, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, value),
-      f32(b, std::ldexp(1.0, 1 - format.bias)));
+  Value leastNormal = f32(b, std::ldexp(1.0, 1 - format.bias));
+  Value isSmall =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
+                            math::AbsFOp::create(b, value), leastNormal);
   return arith::SelectOp::create(b, isSmall, subnormal, normal);
 }
 
@@ -60,22 +61,24 @@ Value fa3::attention::encodeFloat8(ImplicitLocOpBuilder &b, Value value,
   Float8Format format(type);
   Value isNaN =
       arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, value, value);
-  Value magnitude = arith::MinimumFOp::create(b, math::AbsFOp::create(b, value),
-                                              f32(b, getLargestNumber(type)));
+  Value largest = f32(b, getLargestNumber(type));
+  Value magnitude =
+      arith::MinimumFOp::create(b, math::AbsFOp::create(b, value), largest);
   magnitude = arith::SelectOp::create(b, isNaN, f32(b, 0), magnitude);
   magnitude = roundToFloat8(b, magnitude, type);
   // With the exponent of the format in the place of an f32's, subnormals
   // included, the number is off by a power of two.
   Value scaled = arith::MulFOp::create(
       b, magnitude, f32(b, std::ldexp(1.0, format.bias - 127)));
+  Value dropped = integer(b, 23 - format.mantissa);
   Value code = arith::ShRUIOp::create(
-      b, arith::BitcastOp::create(b, b.getI32Type(), scaled),
-      integer(b, 23 - format.mantissa));
+      b, arith::BitcastOp::create(b, b.getI32Type(), scaled), dropped);
   Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
+  Value signBit = integer(b, 0x80);
   Value sign = arith::AndIOp::create(
-      b, arith::ShRUIOp::create(b, bits, integer(b, 24)), integer(b, 0x80));
-  code = arith::SelectOp::create(b, isNaN, integer(b, 0x7f),
-                                 arith::OrIOp::create(b, code, sign));
+      b, arith::ShRUIOp::create(b, bits, integer(b, 24)), signBit);
+  Value withSign = arith::OrIOp::create(b, code, sign);
+  code = arith::SelectOp::create(b, isNaN, integer(b, 0x7f), withSign);
   return arith::BitcastOp::create(
       b, type, arith::TruncIOp::create(b, b.getI8Type(), code));
 }
@@ -98,16 +101,17 @@ Value fa3::attention::decodeFloat8(ImplicitLocOpBuilder &b, Value value) {
     return arith::CmpIOp::create(b, predicate, magnitude, integer(b, code));
   };
   using Predicate = arith::CmpIPredicate;
-  if (!isE4M3)
-    number = arith::SelectOp::create(
-        b, isSpecial(Predicate::eq, 0x7c),
-        f32(b, std::numeric_limits<double>::infinity()), number);
+  if (!isE4M3) {
+    Value infinity = f32(b, std::numeric_limits<double>::infinity());
+    number = arith::SelectOp::create(b, isSpecial(Predicate::eq, 0x7c),
+                                     infinity, number);
+  }
+  Value notANumber = f32(b, std::numeric_limits<double>::quiet_NaN());
   number = arith::SelectOp::create(
-      b, isSpecial(Predicate::sgt, isE4M3 ? 0x7e : 0x7c),
-      f32(b, std::numeric_limits<double>::quiet_NaN()), number);
+      b, isSpecial(Predicate::sgt, isE4M3 ? 0x7e : 0x7c), notANumber, number);
+  Value zero = integer(b, 0);
   Value isNegative = arith::CmpIOp::create(
-      b, Predicate::ne, arith::AndIOp::create(b, bits, integer(b, 0x80)),
-      integer(b, 0));
+      b, Predicate::ne, arith::AndIOp::create(b, bits, integer(b, 0x80)), zero);
   return arith::SelectOp::create(b, isNegative,
                                  arith::NegFOp::create(b, number), number);
 }
@@ -213,9 +217,9 @@ void QuantizeBuilder::buildRotation() {
     loop(headDim, [&](Value c) {
       Value sign = arith::XOrIOp::create(
           b, isNegative, buildHadamardSign(b, op.getHeadDim(), e, c));
-      Value number = arith::SelectOp::create(
-          b, sign, arith::ConstantOp::create(b, b.getFloatAttr(element, -1)),
-          arith::ConstantOp::create(b, b.getFloatAttr(element, 1)));
+      Value plus = arith::ConstantOp::create(b, b.getFloatAttr(element, 1));
+      Value minus = arith::ConstantOp::create(b, b.getFloatAttr(element, -1));
+      Value number = arith::SelectOp::create(b, sign, minus, plus);
       memref::StoreOp::create(b, number, host.rotation, ValueRange{e, c});
     });
   });

@@ -125,8 +125,10 @@ void UpdateBuilder::storePairs(ArrayRef<Value> from, ArrayRef<Value> to) {
     auto mul = [&](Value lhs, Value rhs) {
       return arith::MulFOp::create(b, lhs, rhs);
     };
-    Value turned[] = {arith::SubFOp::create(b, mul(x, cos), mul(y, sin)),
-                      arith::AddFOp::create(b, mul(y, cos), mul(x, sin))};
+    Value ySin = mul(y, sin), xCos = mul(x, cos);
+    Value ofFirst = arith::SubFOp::create(b, xCos, ySin);
+    Value xSin = mul(x, sin), yCos = mul(y, cos);
+    Value turned[] = {ofFirst, arith::AddFOp::create(b, yCos, xSin)};
     Type element = cast<MemRefType>(update.target.getType()).getElementType();
     Value columns[] = {first, second};
     for (auto [value, at] : llvm::zip_equal(turned, columns))

@@ -12,10 +12,9 @@ using warp::kUnknown;
 /// tried.
 constexpr size_t kMostRegisters = 3;
 
-ProtocolRotation::ProtocolRotation(const ProtocolModel &model,
-                                   const ProtocolScope &scope,
+ProtocolRotation::ProtocolRotation(const ProtocolScope &scope,
                                    const warp::Program &program, int64_t depth)
-    : model(model), scope(scope), program(program), depth(depth),
+    : scope(scope), program(program), depth(depth),
       roles(program.getNumRegisters(), int(kFixed)) {
   ArrayRef<Instruction> instructions = program.getInstructions();
   uniform.resize(instructions.size());

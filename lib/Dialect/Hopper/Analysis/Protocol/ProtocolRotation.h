@@ -20,8 +20,8 @@ namespace fa3::hopper {
 /// belongs to a slot flips where the slot wraps around.
 class ProtocolRotation {
 public:
-  ProtocolRotation(const ProtocolModel &model, const ProtocolScope &scope,
-                   const warp::Program &program, int64_t depth);
+  ProtocolRotation(const ProtocolScope &scope, const warp::Program &program,
+                   int64_t depth);
 
   /// Whether everything that may follow `pc` is the same one slot further.
   bool isUniformFrom(unsigned pc) const { return uniform.test(pc); }
@@ -52,7 +52,6 @@ private:
   bool check(const Use &use) const;
   bool checkInstruction(unsigned pc);
 
-  const ProtocolModel &model;
   const ProtocolScope &scope;
   const warp::Program &program;
   int64_t depth;

@@ -113,7 +113,7 @@ void ProtocolMachine::findRotations(ArrayRef<warp::Program> programs) {
     return;
   rotatedDepth = depth;
   for (const warp::Program &program : programs)
-    rotations.try_emplace(&program, model, scope, program, depth);
+    rotations.try_emplace(&program, scope, program, depth);
 }
 
 /// Moves everything at the rotated rings by `slots`, at most twice their depth.

@@ -281,7 +281,8 @@ void TileListKernels::buildEntries() {
       }
       Value rank = ScalarLoadOp::create(b, b.getI32Type(), source, number);
       rank = arith::IndexCastOp::create(b, b.getIndexType(), rank);
-      StoreOp::create(b, toIntegers(entry), target, ValueRange{rank, index(0)});
+      Value first = index(0);
+      StoreOp::create(b, toIntegers(entry), target, ValueRange{rank, first});
     });
   });
 }
