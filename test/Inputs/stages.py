@@ -27,10 +27,14 @@ def run(command, **kwargs):
 
 
 def pipelines(args):
-    """The whole pipeline, or as much of it as a pass on tiles needs."""
-    parts = ["lower-to-nvvm-pipeline"]
-    if args.quick and args.passes.startswith("tile-") and args.passes != "tile-to-hopper":
-        parts = ["tile", "specialize", "pipeline", "layout"]
+    """The whole pipeline, or as much of it as the pass needs."""
+    parts = ["tile", "specialize", "pipeline", "layout", "hopper"]
+    if not args.quick:
+        parts = ["lower-to-nvvm-pipeline"]
+    elif args.passes.startswith("attention-"):
+        parts = parts[:1]
+    elif args.passes.startswith("tile-") and args.passes != "tile-to-hopper":
+        parts = parts[:4]
     return [f"--fa3-{part}={args.options}" for part in parts]
 
 
