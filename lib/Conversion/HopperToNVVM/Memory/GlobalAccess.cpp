@@ -1,0 +1,447 @@
+//===- GlobalAccess.cpp - fragments and scalars of global memory ----------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "../InlineAsm.h"
+#include "../Patterns.h"
+#include "QuadStores.h"
+#include "TileAccess.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace fa3;
+using namespace fa3::hopper;
+
+/// An unsigned integer type of the given size.
+static Type getIntegerType(OpBuilder &builder, int64_t bytes) {
+  return builder.getIntegerType(bytes * 8);
+}
+
+namespace {
+/// Registers of one access: one element or two adjacent ones.
+struct Access {
+  int64_t first, count;
+};
+
+/// The accesses of a fragment. With `isAligned`, a condition, they are pairs
+/// where it holds, and otherwise the elements of each pair.
+struct Accesses {
+  SmallVector<Access> list;
+  Value isAligned;
+  /// In place of pairs, all registers by fours of words.
+  SmallVector<Quad> quads;
+};
+} // namespace
+
+/// Greatest number that divides the offsets of all threads along `dim`.
+static int64_t getThreadDivisor(const LinearLayout &layout, unsigned dim) {
+  int64_t divisor = 0;
+  for (auto bases : {layout.getLaneBases(), layout.getWarpBases()})
+    for (const LinearLayout::Basis &basis : bases)
+      divisor = std::gcd(divisor, basis[dim]);
+  return divisor;
+}
+
+/// Sets up the access of a fragment and says which registers go together.
+template <typename AccessOp, typename Adaptor>
+static Accesses prepareAccess(TileAccess &access, AccessOp op, Adaptor adaptor,
+                              const KernelInfo &info, IntegerBuilder &ints,
+                              bool asksAlignment = false) {
+  const LinearLayout &layout = op.getFragment().getLayout();
+  unsigned rank = layout.getRank();
+  ValueRange indices = adaptor.getIndices(), strides = adaptor.getStrides();
+  size_t outer = indices.size() - rank;
+  int64_t strideDivisor = 0;
+  for (Value stride : strides.drop_back())
+    strideDivisor = std::gcd(strideDivisor, getDivisor(stride));
+  for (size_t i = 0; i < outer; ++i)
+    access.addIndex(indices[i], strides[i]);
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    Value start = ints.add(indices[outer + dim],
+                           info.getThreadOffset(op, op.getFragment(), dim));
+    std::optional<int64_t> first = getConstant(indices[outer + dim]),
+                           bound = getConstant(adaptor.getBounds()[dim]);
+    bool isInside = first && bound && *first >= 0 &&
+                    *first + layout.getShape()[dim] <= *bound;
+    access.addDimension(start, strides[outer + dim], adaptor.getBounds()[dim],
+                        isInside);
+  }
+
+  // Register bit 0 is the one that pairs.
+  LinearLayout::Basis next(rank, 0);
+  next.back() = 1;
+  int64_t indexDivisor =
+      std::gcd(getDivisor(indices.back()), getThreadDivisor(layout, rank - 1));
+  bool pairs = !layout.getRegisterBases().empty() &&
+               layout.getRegisterBases().front() == next;
+  // The other registers move by even offsets too.
+  for (int64_t r = 0; pairs && r < layout.getNumRegisters(); r += 2)
+    pairs = layout.getRegisterOffset(r).back() % 2 == 0;
+  Accesses result;
+  bool isKnown = access.canPair(indexDivisor, strideDivisor);
+  constexpr int64_t kQuadBytes = 16;
+  int64_t bytes = access.getElementBytes();
+  if (asksAlignment && pairs && bytes == 2 && access.hasWholeRows() &&
+      getDivisor(indices.back()) * bytes % kQuadBytes == 0)
+    result.quads = findQuads(layout);
+  bool hasQuads = !result.quads.empty();
+  if (pairs && (hasQuads || !isKnown)) {
+    pairs = asksAlignment && access.mayPair(indexDivisor);
+    if (pairs)
+      result.isAligned = access.buildAligned(strides.drop_back(),
+                                             hasQuads ? kQuadBytes : 2 * bytes);
+  }
+  int64_t count = pairs ? 2 : 1;
+  for (int64_t r = 0; r < layout.getNumRegisters(); r += count)
+    result.list.push_back({r, count});
+  return result;
+}
+
+/// Register type and PTX suffix of an access of `bytes` bytes.
+static std::pair<Type, std::string> getAccessType(OpBuilder &builder,
+                                                  int64_t bytes) {
+  // There are no 8-bit registers.
+  return {getIntegerType(builder, std::max<int64_t>(bytes, 2)),
+          "b" + std::to_string(bytes * 8)};
+}
+
+static bool isSupportedElement(Type type) {
+  if (!type.isIntOrFloat())
+    return false;
+  unsigned bits = type.getIntOrFloatBitWidth();
+  return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+static Value isNotZero(OpBuilder &builder, Location loc, Value value) {
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getIntegerAttr(value.getType(), 0));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
+                               zero);
+}
+
+namespace {
+struct FragmentLoadPattern : KernelPattern<FragmentLoadOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(FragmentLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<VectorType>(op.getResult().getType());
+    Type element = type.getElementType();
+    if (!element.isInteger(1) && !isSupportedElement(element))
+      return op.emitOpError("expects elements of 1 bit, or 8 to 64, got ")
+             << element;
+    const LinearLayout &layout = op.getFragment().getLayout();
+    IntegerBuilder ints(rewriter, loc);
+    TileAccess access(rewriter, loc, adaptor.getPointer(), element);
+    SmallVector<Value> elements;
+    for (auto [first, count] :
+         prepareAccess(access, op, adaptor, info, ints).list) {
+      LinearLayout::Basis offset = layout.getRegisterOffset(first);
+      int64_t immediate;
+      Value address = access.getAddress(offset, immediate);
+      Value predicate = access.getPredicate(offset, Value());
+      int64_t bytes = access.getElementBytes() * count;
+      auto [type, suffix] = getAccessType(rewriter, bytes);
+      InlineAsm statement(rewriter, loc);
+      statement.addOutput(type, /*early=*/true);
+      statement.addInput(address);
+      statement.addInput(predicate);
+      std::string move = "mov.b" + std::to_string(type.getIntOrFloatBitWidth());
+      Value loaded = statement
+                         .emit(move + " $0, 0;\n@$2 ld.global." + suffix +
+                               " $0, [$1+" + Twine(immediate) + "];")
+                         .front();
+      append(elements, rewriter, loc, loaded, element, count);
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+
+  /// Splits a loaded register into its elements.
+  static void append(SmallVectorImpl<Value> &elements, OpBuilder &builder,
+                     Location loc, Value loaded, Type element, int64_t count) {
+    int64_t bits = getStorageBits(element);
+    Type type = builder.getIntegerType(bits);
+    for (int64_t i = 0; i < count; ++i) {
+      Value part = loaded;
+      if (i != 0) {
+        Value shift = arith::ConstantOp::create(
+            builder, loc, builder.getIntegerAttr(loaded.getType(), i * bits));
+        part = arith::ShRUIOp::create(builder, loc, part, shift);
+      }
+      if (part.getType() != type)
+        part = arith::TruncIOp::create(builder, loc, type, part);
+      if (element.isInteger(1))
+        part = isNotZero(builder, loc, part);
+      else if (type != element)
+        part = arith::BitcastOp::create(builder, loc, element, part);
+      elements.push_back(part);
+    }
+  }
+};
+
+/// Addresses and predicates element by element; what is the same for all is
+/// computed once.
+struct GatherPattern : KernelPattern<GatherOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(GatherOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<VectorType>(op.getResult().getType());
+    Type element = type.getElementType();
+    if (!element.isInteger(1) && !isSupportedElement(element))
+      return op.emitOpError("expects elements of 1 bit, or 8 to 64, got ")
+             << element;
+    int64_t bytes = getStorageBits(element) / 8;
+    Type wide = rewriter.getI64Type();
+    Value zero = IntegerBuilder(rewriter, loc).constant(0);
+    auto getBytes = [&](Value index, Value stride) -> Value {
+      Value size = arith::ConstantOp::create(rewriter, loc,
+                                             rewriter.getI64IntegerAttr(bytes));
+      Value scaled = rewriter.createOrFold<arith::MulIOp>(loc, stride, size);
+      return arith::MulIOp::create(
+          rewriter, loc, arith::ExtSIOp::create(rewriter, loc, wide, index),
+          scaled);
+    };
+    Value base =
+        LLVM::PtrToIntOp::create(rewriter, loc, wide, adaptor.getPointer());
+    Value allInside;
+    auto isInside = [&](Value index, Value bound, Value others) -> Value {
+      // One unsigned comparison: what is below 0 is beyond every bound.
+      Value inside = arith::CmpIOp::create(
+          rewriter, loc, arith::CmpIPredicate::ult, index, bound);
+      return others ? arith::AndIOp::create(rewriter, loc, others, inside)
+                          .getResult()
+                    : inside;
+    };
+    struct Dimension {
+      SmallVector<Value> indices;
+      Value stride, bound;
+    };
+    SmallVector<Dimension> dims;
+    for (auto [index, stride, bound] : llvm::zip(
+             adaptor.getIndices(), adaptor.getStrides(), adaptor.getBounds())) {
+      Value limit = rewriter.createOrFold<arith::MaxSIOp>(loc, bound, zero);
+      if (isa<VectorType>(index.getType())) {
+        ValueRange elements =
+            vector::ToElementsOp::create(rewriter, loc, index).getElements();
+        dims.push_back({llvm::to_vector_of<Value>(elements), stride, limit});
+        continue;
+      }
+      base =
+          arith::AddIOp::create(rewriter, loc, base, getBytes(index, stride));
+      allInside = isInside(index, limit, allInside);
+    }
+    auto [loadedType, suffix] = getAccessType(rewriter, bytes);
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < type.getNumElements(); ++i) {
+      Value address = base, predicate = allInside;
+      for (const Dimension &dim : dims) {
+        address = arith::AddIOp::create(rewriter, loc, address,
+                                        getBytes(dim.indices[i], dim.stride));
+        predicate = isInside(dim.indices[i], dim.bound, predicate);
+      }
+      InlineAsm statement(rewriter, loc);
+      statement.addOutput(loadedType, /*early=*/true);
+      statement.addInput(address);
+      statement.addInput(predicate);
+      std::string move =
+          "mov.b" + std::to_string(loadedType.getIntOrFloatBitWidth());
+      Value loaded =
+          statement
+              .emit(move + " $0, 0;\n@$2 ld.global." + suffix + " $0, [$1];")
+              .front();
+      FragmentLoadPattern::append(elements, rewriter, loc, loaded, element, 1);
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+};
+
+struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(FragmentStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type element = cast<VectorType>(op.getValue().getType()).getElementType();
+    if (!isSupportedElement(element))
+      return op.emitOpError("expects elements of 8 to 64 bits, got ")
+             << element;
+    const LinearLayout &layout = op.getFragment().getLayout();
+    IntegerBuilder ints(rewriter, loc);
+    TileAccess access(rewriter, loc, adaptor.getPointer(), element);
+    ValueRange elements =
+        vector::ToElementsOp::create(rewriter, loc, adaptor.getValue())
+            .getElements();
+    Value owner = info.getOwner(op, op.getFragment());
+    Accesses accesses = prepareAccess(access, op, adaptor, info, ints,
+                                      /*asksAlignment=*/!op.getAdd());
+    // In front of a branch: what both arms use.
+    SmallVector<Store> stores;
+    for (auto [first, count] : accesses.list) {
+      LinearLayout::Basis offset = layout.getRegisterOffset(first);
+      Store &store = stores.emplace_back();
+      store.elements = elements.slice(first, count);
+      store.address = access.getAddress(offset, store.immediate);
+      store.predicate = access.getPredicate(offset, owner);
+    }
+    int64_t bytes = access.getElementBytes();
+    if (op.getAdd()) {
+      for (const Store &store : stores)
+        emitAdd(rewriter, loc, store);
+    } else if (!accesses.isAligned) {
+      for (const Store &store : stores)
+        emit(rewriter, loc, store, 0, store.elements.size(), bytes);
+    } else {
+      auto branch = scf::IfOp::create(rewriter, loc, accesses.isAligned,
+                                      /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(branch.thenBlock());
+      Value lane = info.getOf(op).lane;
+      for (const Quad &quad : accesses.quads)
+        emitQuad(rewriter, loc, stores, quad, lane);
+      for (const Store &store : stores)
+        if (accesses.quads.empty())
+          emit(rewriter, loc, store, 0, store.elements.size(), bytes);
+      rewriter.setInsertionPointToStart(branch.elseBlock());
+      for (const Store &store : stores)
+        for (size_t i = 0; i < store.elements.size(); ++i)
+          emit(rewriter, loc, store, i, 1, bytes);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// Elements that lie side by side, and where the first one goes.
+  struct Store {
+    ValueRange elements;
+    Value address, predicate;
+    int64_t immediate = 0;
+  };
+
+  /// Stores `count` of them from `first` on.
+  static void emit(OpBuilder &builder, Location loc, const Store &store,
+                   size_t first, size_t count, int64_t bytes) {
+    auto [type, suffix] = getAccessType(builder, bytes * count);
+    Value stored = join(builder, loc, store.elements.slice(first, count), type);
+    int64_t immediate = store.immediate + first * bytes;
+    emitPredicatedAsm(builder, loc, store.predicate,
+                      "st.global." + suffix + " [$0+" + Twine(immediate) +
+                          "], $1;",
+                      {store.address, stored});
+  }
+
+  /// Stores 16 bytes of a row; `stores` are pairs in the order of registers.
+  static void emitQuad(OpBuilder &builder, Location loc, ArrayRef<Store> stores,
+                       const Quad &quad, Value lane) {
+    Type word = builder.getI32Type();
+    std::array<Value, 4> words;
+    for (auto [value, number] : llvm::zip_equal(words, quad))
+      value = join(builder, loc, stores[number / 2].elements, word);
+    words = exchangeQuad(builder, loc, lane, words);
+    // Lane q is 4 q bytes behind lane 0, its words are 16 q.
+    const Store &first = stores[quad.front() / 2];
+    IntegerBuilder ints(builder, loc);
+    Value offset = ints.mul(ints.bitAnd(lane, 3), 12);
+    Value address = arith::AddIOp::create(
+        builder, loc, first.address,
+        arith::ExtUIOp::create(builder, loc, builder.getI64Type(), offset));
+    emitPredicatedAsm(builder, loc, first.predicate,
+                      "st.global.v4.b32 [$0+" + Twine(first.immediate) +
+                          "], {$1, $2, $3, $4};",
+                      {address, words[0], words[1], words[2], words[3]});
+  }
+
+  /// Adds one element of f32 or two adjacent ones to memory.
+  static void emitAdd(OpBuilder &builder, Location loc, const Store &store) {
+    bool isPair = store.elements.size() == 2;
+    SmallVector<Value> operands = {store.address};
+    llvm::append_range(operands, store.elements);
+    emitPredicatedAsm(builder, loc, store.predicate,
+                      Twine("red.global.add.") + (isPair ? "v2." : "") +
+                          "f32 [$0+" + Twine(store.immediate) + "], " +
+                          (isPair ? "{$1, $2};" : "$1;"),
+                      operands);
+  }
+
+  /// One register of the given type with the elements, the first one lowest.
+  static Value join(OpBuilder &builder, Location loc, ValueRange elements,
+                    Type type) {
+    Type element = elements.front().getType();
+    int64_t bits = element.getIntOrFloatBitWidth();
+    Value result;
+    for (auto [i, value] : llvm::enumerate(elements)) {
+      Value part = value;
+      if (!element.isInteger(bits))
+        part = arith::BitcastOp::create(builder, loc,
+                                        builder.getIntegerType(bits), part);
+      if (part.getType() != type)
+        part = arith::ExtUIOp::create(builder, loc, type, part);
+      if (i != 0) {
+        Value shift = arith::ConstantOp::create(
+            builder, loc, builder.getIntegerAttr(type, i * bits));
+        part = arith::ShLIOp::create(builder, loc, part, shift);
+        part = arith::OrIOp::create(builder, loc, result, part);
+      }
+      result = part;
+    }
+    return result;
+  }
+};
+
+struct ScalarLoadPattern : KernelPattern<ScalarLoadOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(ScalarLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type element = op.getResult().getType();
+    if (!element.isInteger(1) && !isSupportedElement(element))
+      return op.emitOpError("expects an element of 1 bit, or 8 to 64, got ")
+             << element;
+    Value offset;
+    for (auto [index, stride] :
+         llvm::zip(adaptor.getIndices(), adaptor.getStrides())) {
+      Value wide =
+          arith::ExtSIOp::create(rewriter, loc, rewriter.getI64Type(), index);
+      Value term = rewriter.createOrFold<arith::MulIOp>(loc, wide, stride);
+      offset =
+          offset ? arith::AddIOp::create(rewriter, loc, offset, term) : term;
+    }
+    Value pointer = adaptor.getPointer();
+    int64_t bytes = getStorageBits(element) / 8;
+    Type integer = getIntegerType(rewriter, bytes);
+    if (offset)
+      pointer = LLVM::GEPOp::create(rewriter, loc, pointer.getType(), integer,
+                                    pointer, ArrayRef<LLVM::GEPArg>{offset});
+    // The array is read-only during the launch: ld.global.nc, which may move
+    // to the start of the kernel. Not if kernels in front still write.
+    Value loaded = LLVM::LoadOp::create(
+        rewriter, loc, integer, pointer, /*alignment=*/bytes,
+        /*isVolatile=*/false, /*isNonTemporal=*/false,
+        /*isInvariant=*/!info.waits());
+    if (element.isInteger(1))
+      loaded = isNotZero(rewriter, loc, loaded);
+    else if (integer != element)
+      loaded = arith::BitcastOp::create(rewriter, loc, element, loaded);
+    rewriter.replaceOp(op, loaded);
+    return success();
+  }
+};
+} // namespace
+
+void fa3::populateGlobalAccessPatterns(RewritePatternSet &patterns,
+                                       const TypeConverter &converter,
+                                       const KernelInfo &info) {
+  patterns.add<FragmentLoadPattern, FragmentStorePattern, GatherPattern,
+               ScalarLoadPattern>(converter, patterns.getContext(), info);
+}
