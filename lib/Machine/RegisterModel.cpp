@@ -49,12 +49,16 @@ static constexpr FittedConstant kTable[] = {
            "of row terms, with extents that are not constants"),
     FITTED(termsOfBytes, 24, "row-terms-registers.mlir",
            "of row terms beside 8-bit weights"),
-    FITTED(lateTiles, 8, "late-registers.mlir",
+    FITTED(lateTiles, 9, "late-registers.mlir",
            "less, in loops that read what an earlier step exchanged: tiles "
            "that take the place of those they are computed from"),
     FITTED(lateInLoop, 8, "late-registers.mlir", "of a loop around such a one"),
     FITTED(lateToConstant, 24, "late-registers.mlir",
            "the same where steps start anywhere and end at a constant"),
+    FITTED(lateNumbers, 4, "late-registers.mlir",
+           "of coordinates beside operands that such a loop holds"),
+    FITTED(lateWide, 24, "late-registers.mlir",
+           "of numbers of more than `narrowRead` columns in such a loop"),
     // Tiles that make ptxas keep more than is counted.
     FITTED(wideColumns, 256, "d128-window",
            "d and dv together from which uses of the key cost a step"),
@@ -95,8 +99,8 @@ static constexpr FittedConstant kTable[] = {
     // what ptxas spills.
     FITTED(worthHolding, 2, "hold-operands.mlir", "steps, without reads"),
     FITTED(mostHeld, 4, "hold-operands.mlir", "steps, with reads"),
-    FITTED(heldLate, 1, "late-registers.mlir",
-           "steps of each operand of a loop that reads what an earlier step "
+    FITTED(heldLate, 4, "late-registers.mlir",
+           "steps of all operands of a loop that reads what an earlier step "
            "exchanged"),
     FITTED(narrowRead, 64, "hold-operands.mlir",
            "columns of a tile that is read which take nothing"),

@@ -1,8 +1,9 @@
 // Constants of the register model for loops that read what an earlier step
-// exchanged (lateTiles, lateInLoop, lateToConstant, heldLate): what tile-schedule
-// chooses by itself goes through ptxas without a spill, with lengths that the
-// compiler knows and with others, heads alike and in groups. A step of both left
-// operands is held where no loop is around the one of products.
+// exchanged (lateTiles, lateInLoop, lateToConstant, lateNumbers, lateWide,
+// heldLate): what tile-schedule chooses by itself goes through ptxas without a
+// spill, with lengths that the compiler knows and with others, heads alike and in
+// groups. Four steps of both left operands are held where no loop is around the one
+// of products, three beside a mask.
 // RUN: mkdir -p %t
 // DEFINE: %{name} = full
 // DEFINE: %{assemble} = fa3-translate %t/%{name}.mlir '--pass-pipeline=builtin.module(fa3-lower-to-nvvm-pipeline{backward-form=fused})' --mlir-to-cubin --ptxas-strict -o %t/%{name}.cubin
@@ -13,26 +14,41 @@
 // RUN: %if ptxas %{ %{assemble} %}
 // LATE: tile.dot.async {{.*}} lhs km {{.*}}stage = 1
 
+// DEFINE: %{held} = fa3-opt %t/%{name}.mlir '-fa3-tile=backward-form=fused' -fa3-specialize -fa3-pipeline
+// RUN: %{held} | FileCheck %s --check-prefix=HELD4
+// HELD4-LABEL: gpu.func @{{.*}}_grads
+// HELD4: tile.read %{{.*}} -> tensor<64x32xbf16>
+// HELD4: tile.read %{{.*}} -> tensor<64x32xbf16>
+
 // REDEFINE: %{name} = causal
 // RUN: sed -e 's/tensor<Q>/tensor<4x2048x16x128xbf16>/g; s/tensor<KV>/tensor<4x2048x16x128xbf16>/g; s/tensor<LSE>/tensor<4x16x2048xf32>/g; s/MODS/mods [#attention.causal]/' %S/Inputs/backward-of-types.txt > %t/causal.mlir
 // RUN: %{schedule} | FileCheck %s --check-prefix=LATE
 // RUN: %if ptxas %{ %{assemble} %}
+// RUN: %{held} | FileCheck %s --check-prefix=HELD3
+// HELD3-LABEL: gpu.func @{{.*}}_grads
+// HELD3: tile.read %{{.*}} -> tensor<64x16xbf16>
+// HELD3: tile.read %{{.*}} -> tensor<64x32xbf16>
 
 // Steps start anywhere and end at a constant, in a loop over the heads of a
-// group: no order but that of today fits.
+// group.
 // REDEFINE: %{name} = group
 // RUN: sed -e 's/tensor<Q>/tensor<4x2048x32x128xbf16>/g; s/tensor<KV>/tensor<4x2048x8x128xbf16>/g; s/tensor<LSE>/tensor<4x32x2048xf32>/g; s/MODS/mods [#attention.causal]/' %S/Inputs/backward-of-types.txt > %t/group.mlir
-// RUN: %{schedule} | FileCheck %s --check-prefix=TOGETHER
+// RUN: %{schedule} | FileCheck %s --check-prefix=LATE
 // RUN: %if ptxas %{ %{assemble} %}
-// TOGETHER-NOT: stage = 1
 
 // REDEFINE: %{name} = unknown
 // RUN: sed -e 's/tensor<Q>/tensor<?x?x?x128xbf16>/g; s/tensor<KV>/tensor<?x?x?x128xbf16>/g; s/tensor<LSE>/tensor<?x?x?xf32>/g; s/MODS/mods [#attention.causal]/' %S/Inputs/backward-of-types.txt > %t/unknown.mlir
 // RUN: %{schedule} | FileCheck %s --check-prefix=LATE
 // RUN: %if ptxas %{ %{assemble} %}
 
-// More columns of numbers than narrowRead: the form is that of today.
+// More columns of numbers than narrowRead: where nothing is masked only.
 // REDEFINE: %{name} = wide
 // RUN: sed -e 's/tensor<Q>/tensor<4x2048x32x64xbf16>/g; s/tensor<KV>/tensor<4x2048x32x64xbf16>/g; s/tensor<LSE>/tensor<4x32x2048xf32>/g; s/MODS//' %S/Inputs/backward-of-types.txt > %t/wide.mlir
+// RUN: %{schedule} | FileCheck %s --check-prefix=LATE
+// RUN: %if ptxas %{ %{assemble} %}
+
+// REDEFINE: %{name} = wide-causal
+// RUN: sed -e 's/tensor<Q>/tensor<4x2048x32x64xbf16>/g; s/tensor<KV>/tensor<4x2048x32x64xbf16>/g; s/tensor<LSE>/tensor<4x32x2048xf32>/g; s/MODS/mods [#attention.causal]/' %S/Inputs/backward-of-types.txt > %t/wide-causal.mlir
 // RUN: %{schedule} | FileCheck %s --check-prefix=TOGETHER
 // RUN: %if ptxas %{ %{assemble} %}
+// TOGETHER-NOT: stage = 1

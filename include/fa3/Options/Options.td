@@ -162,7 +162,7 @@ def Option_Replicas : Number<"replicas", "replicas", "0",
     "replicas of the math group (0: one per 64 rows)">;
 def Option_WarpSpecialize : Flag<"warpSpecialize", "warp-specialize", "true",
     "whether copies have warps of their own; else those that compute make them">;
-def Option_JoinRings : Flag<"joinRings", "join-rings", "false",
+def Option_JoinRings : Flag<"joinRings", "join-rings", "true",
     "whether numbers that copies bring beside a tile are a field of its ring "
     "(tile-join-rings)">;
 def Option_Sums : Word<"sums", "sums", Words_Sums, "Auto",

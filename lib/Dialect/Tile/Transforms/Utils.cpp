@@ -353,6 +353,23 @@ int64_t fa3::tile::getSpareRegisters(warp::GroupOp group) {
   return getRegisterLimit(group, producer) - estimateRegisters(group, where);
 }
 
+bool fa3::tile::usesCoordinates(warp::GroupOp group) {
+  return group
+      .walk([](CoordOp op) {
+        return WalkResult(failure(isa<RankedTensorType>(op.getType())));
+      })
+      .wasInterrupted();
+}
+
+bool fa3::tile::meetsWideNumbers(scf::ForOp loop) {
+  int64_t narrow = getRegisterModel(getChip(loop)).narrowRead;
+  return llvm::any_of(loop.getBody()->getOps<BroadcastOp>(),
+                      [&](BroadcastOp broadcast) {
+                        return broadcast.getDim() == 0 &&
+                               broadcast.getType().getDimSize(1) > narrow;
+                      });
+}
+
 DotAsyncOp fa3::tile::findNextInChain(DotAsyncOp dot) {
   for (Operation *user : dot.getResult().getUsers())
     if (auto next = dyn_cast<DotAsyncOp>(user);

@@ -96,6 +96,13 @@ mlir::Operation *findMeeting(ReadOp read);
 /// than 0 if it needs more than there are.
 int64_t getSpareRegisters(warp::GroupOp group);
 
+/// Whether element code of the group computes with numbers of rows or columns.
+bool usesCoordinates(warp::GroupOp group);
+
+/// Whether numbers of more columns than ptxas finds registers for beside late
+/// products meet the tiles of a loop.
+bool meetsWideNumbers(mlir::scf::ForOp loop);
+
 /// The product of the same block that adds to what this one leaves pending.
 DotAsyncOp findNextInChain(DotAsyncOp dot);
 

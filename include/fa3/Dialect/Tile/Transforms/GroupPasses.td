@@ -222,7 +222,8 @@ def JoinRings : Pass<"tile-join-rings"> {
     Rings stay apart that are written by threads, that are held over more than one
     block, or of which only one is filled or given back in some block; and so do
     those of kernels in which several groups compute: they have one entry, and each
-    copy is to be on its way as soon as its own is given back.
+    copy is to be on its way as soon as its own is given back. Kernels that read
+    where their sequences are keep theirs, too.
 
     Example:
     ```mlir

@@ -199,8 +199,9 @@ def HoldOperands : Pass<"tile-hold-operands"> {
     of tile-check-registers leaves registers for them and reading both operands
     takes shared memory most of the time that the product takes (up to 104
     columns). In groups whose element code reads tiles of 16 bits from shared
-    memory, too, it holds up to four: every step makes room for those. A number
-    holds at most so many steps, whatever is left; 0 none.
+    memory, too, it holds up to four: every step makes room for those; and so it
+    does of long operands in loops of one stage. A number holds at most so many
+    steps, whatever is left; 0 none.
 
     [Notes](PassNotes.md#tile-hold-operands) say more.
 

@@ -259,8 +259,9 @@ struct JoinRings : fa3::tile::impl::JoinRingsBase<JoinRings> {
   void runOnOperation() override {
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
           // Where several groups compute, rings have one entry, and each copy
-          // is to be on its way as soon as its own is given back.
-          if (countComputingGroups(kernel) > 1)
+          // is to be on its way as soon as its own is given back. Beside places
+          // of sequences nothing was measured.
+          if (countComputingGroups(kernel) > 1 || readsPlaces(kernel))
             return success();
           int64_t count = Joiner(kernel).run();
           numJoined += count;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"
+#include "RingSizes.h"
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
 #include "fa3/Dialect/Tile/Analysis/Resources.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
@@ -84,6 +85,53 @@ static bool keepsElements(warp::GroupOp group) {
   return result.wasInterrupted();
 }
 
+/// Whether threads of the group load tiles, element by element.
+static bool loadsTiles(warp::GroupOp group) {
+  return group
+      .walk([](LoadOp op) {
+        return WalkResult(failure(op.getType().getRank() == 2));
+      })
+      .wasInterrupted();
+}
+
+namespace {
+/// Element code of a step: operations on numbers of a tile, and conditions.
+struct ElementCode {
+  int64_t operations = 0, conditions = 0;
+  /// What more code keeps the estimate sees in part.
+  bool isShort() const {
+    constexpr int64_t kFewOperations = 4, kFewConditions = 2;
+    return operations <= kFewOperations && conditions <= kFewConditions;
+  }
+  /// Registers of a second condition, which the estimate does not see.
+  int64_t getUnseen() const {
+    constexpr int64_t kSecondCondition = 16;
+    return conditions > 1 ? kSecondCondition : 0;
+  }
+};
+} // namespace
+
+/// The longest of the group's loops.
+static ElementCode findElementCode(warp::GroupOp group) {
+  ElementCode longest;
+  group.walk([&](scf::ForOp loop) {
+    ElementCode code;
+    for (Operation &op : *loop.getBody()) {
+      auto type = op.getNumResults() == 1
+                      ? dyn_cast<RankedTensorType>(op.getResult(0).getType())
+                      : RankedTensorType();
+      if (!type || type.getRank() != 2 || !isElementwise(&op))
+        continue;
+      code.conditions += isa<arith::CmpIOp>(op);
+      code.operations += type.getElementType().isF32() &&
+                         !isa<arith::SelectOp, arith::ConstantOp>(op);
+    }
+    longest.operations = std::max(longest.operations, code.operations);
+    longest.conditions = std::max(longest.conditions, code.conditions);
+  });
+  return longest;
+}
+
 /// Whether the group computes tanh of tiles, which later becomes two ways to
 /// compute a step (hopper-shorten-tanh). The estimate sees only one.
 static bool computesTanh(warp::GroupOp group) {
@@ -132,7 +180,7 @@ static int64_t chooseSteps(ArrayRef<DotAsyncOp> dots, int64_t readColumns,
 /// registers is issued in a loop that does not change the window, as in loops
 /// of one stage. There ptxas (13.0) may give the held registers to that operand
 /// although the next iteration reads them, unless the loop writes them anew
-/// (HopperToNVVM/HeldOperands.cpp), which was measured with late products only.
+/// (HopperToNVVM/HeldOperands.cpp).
 static bool isAwaitedFirst(DotAsyncOp dot, ViewOp view) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   if (!loop || loop->isAncestor(view))
@@ -156,16 +204,52 @@ static bool isLate(DotAsyncOp dot) {
   return loop && readsEarlierExchange(loop);
 }
 
-/// How many steps of a window are worth holding beside late products: none
-/// where a loop around theirs has a state, too.
-static int64_t chooseLateSteps(ArrayRef<DotAsyncOp> dots, int64_t spare,
-                               int64_t perStep) {
-  bool isNested = llvm::any_of(dots, [](DotAsyncOp dot) {
-    auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
-    return loop && loop->getParentOfType<scf::ForOp>();
-  });
-  int64_t steps = getRegisterModel(getChip(dots.front())).heldLate;
-  return isNested || spare < steps * perStep ? 0 : steps;
+/// Whether the products are in loops of one stage, which do not run beside
+/// those of another group.
+static bool isOfOneStage(ViewOp view, ArrayRef<DotAsyncOp> dots) {
+  return countComputingGroups(view->getParentOfType<gpu::GPUFuncOp>()) == 1 &&
+         llvm::all_of(
+             dots, [&](DotAsyncOp dot) { return isAwaitedFirst(dot, view); });
+}
+
+/// How many steps of each of `windows` windows are worth holding in loops of
+/// one stage, if they are long: between their products there is element code,
+/// under which nothing is read, and all that is held takes less of the time
+/// that they take.
+static int64_t chooseStepsOfOneStage(ViewOp view, ArrayRef<DotAsyncOp> dots,
+                                     int64_t spare, int64_t perStep,
+                                     int64_t windows) {
+  const RegisterModel &model = getRegisterModel(getChip(dots.front()));
+  int64_t columns = view.getView().getType().getTile().getDimSize(1);
+  // Shorter ones have not been run on a GPU.
+  constexpr int64_t kLong = 256;
+  return columns >= kLong && llvm::all_of(dots, isBoundByReads)
+             ? std::clamp<int64_t>(spare / (perStep * windows), 0,
+                                   model.mostHeld)
+             : 0;
+}
+
+/// How many steps are worth holding beside late products, of all windows: none
+/// where a loop around theirs has a state, too, or numbers of many columns.
+static int64_t countLateSteps(warp::GroupOp group, const Products &products,
+                              int64_t spare) {
+  const RegisterModel &model = getRegisterModel(getChip(group));
+  int64_t perStep = 0;
+  for (const auto &[view, dots] : products) {
+    perStep = std::max(perStep, getStepRegisters(view, group));
+    for (DotAsyncOp dot : dots) {
+      auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+      if (loop &&
+          (loop->getParentOfType<scf::ForOp>() || meetsWideNumbers(loop)))
+        return 0;
+    }
+  }
+  constexpr int64_t kBesideLongCode = 2;
+  int64_t most =
+      findElementCode(group).isShort() ? model.heldLate : kBesideLongCode;
+  if (usesCoordinates(group))
+    spare -= model.lateNumbers;
+  return std::clamp<int64_t>(spare / perStep, 0, most);
 }
 
 //===----------------------------------------------------------------------===//
@@ -279,25 +363,36 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
     bool mayHold = wanted || (!keepsElements(group) &&
                               (readColumns || !computesTanh(group)));
     int64_t spare = wanted ? 0 : getSpareRegisters(group);
+    ElementCode code = findElementCode(group);
+    int64_t windows = products.size(), left = windows;
+    int64_t lateSteps = wanted ? 0 : countLateSteps(group, products, spare);
     for (auto &[view, dots] : products) {
-      bool late = llvm::any_of(dots, isLate);
-      bool mayHoldThis =
-          late ||
-          (mayHold && llvm::none_of(dots, [view = view](DotAsyncOp dot) {
-             return isAwaitedFirst(dot, view);
-           }));
-      if (!mayHoldThis)
-        continue;
       RankedTensorType tile = view.getView().getType().getTile();
       int64_t stepColumns = getStepColumns(tile);
       int64_t perStep = getStepRegisters(view, group);
-      int64_t count = wanted ? *wanted
-                      : late ? chooseLateSteps(dots, spare, perStep)
-                             : chooseSteps(dots, readColumns, spare, perStep);
+      bool isShort = isOfOneStage(view, dots);
+      int64_t count = 0;
+      if (wanted) {
+        count = *wanted;
+      } else if (llvm::any_of(dots, isLate)) {
+        count = lateSteps / left;
+        lateSteps -= count;
+      } else if (isShort) {
+        if (!readColumns && !loadsTiles(group) && !readsPlaces(group) &&
+            code.isShort())
+          count = chooseStepsOfOneStage(view, dots, spare - code.getUnseen(),
+                                        perStep, windows);
+      } else if (mayHold && llvm::none_of(dots, [view = view](DotAsyncOp dot) {
+                   return isAwaitedFirst(dot, view);
+                 })) {
+        count = chooseSteps(dots, readColumns, spare, perStep);
+      }
+      --left;
       count = std::min(count, tile.getDimSize(1) / stepColumns);
       if (count == 0)
         continue;
-      spare -= count * perStep;
+      if (!isShort)
+        spare -= count * perStep;
       holdColumns(view, dots, count * stepColumns);
       held += count;
     }

@@ -105,6 +105,11 @@ int64_t fa3::tile::countComputingGroups(gpu::GPUFuncOp kernel) {
   return count;
 }
 
+bool fa3::tile::readsPlaces(Operation *op) {
+  return op->walk([](ScalarLoadOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 bool fa3::tile::isAwaited(scf::ForOp loop) {
   auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
   RingSizes sizes(kernel);

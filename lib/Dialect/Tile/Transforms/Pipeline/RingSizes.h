@@ -38,6 +38,10 @@ private:
 /// How many groups of a kernel compute: others copy.
 int64_t countComputingGroups(mlir::gpu::GPUFuncOp kernel);
 
+/// Whether a kernel or a group reads from memory where its rows are, as those
+/// of sequences.
+bool readsPlaces(mlir::Operation *op);
+
 /// Whether no ring that the loop reads has or gets a second entry, so that what
 /// a step reads is on its way when the step begins, and another group that
 /// computes waits for the step: replicas of one group hide such waits from each

@@ -165,27 +165,18 @@ static bool hasOtherConsumers(scf::ForOp loop) {
       });
 }
 
-/// Whether numbers of more columns than ptxas finds registers for beside late
-/// products meet the tiles of a loop.
-static bool isWide(scf::ForOp loop) {
-  int64_t narrow = getRegisterModel(getChip(loop)).narrowRead;
-  return llvm::any_of(loop.getBody()->getOps<BroadcastOp>(),
-                      [&](BroadcastOp broadcast) {
-                        return broadcast.getDim() == 0 &&
-                               broadcast.getType().getDimSize(1) > narrow;
-                      });
-}
-
-/// What a loop around this one keeps in registers while it runs, and the
-/// estimate does not count.
-static int64_t getRegistersAround(scf::ForOp loop) {
-  if (!loop->getParentOfType<scf::ForOp>())
-    return 0;
+/// What a loop with late products keeps in registers and the estimate does not
+/// count: of a loop around it, and of numbers of many columns.
+static int64_t getUncountedRegisters(scf::ForOp loop) {
   const RegisterModel &model = getRegisterModel(getChip(loop));
-  bool startsAnywhere = !getConstantIntValue(loop.getLowerBound());
-  return startsAnywhere && getConstantIntValue(loop.getUpperBound())
-             ? model.lateToConstant
-             : model.lateInLoop;
+  int64_t registers = 0;
+  if (loop->getParentOfType<scf::ForOp>()) {
+    bool startsAnywhere = !getConstantIntValue(loop.getLowerBound());
+    registers = startsAnywhere && getConstantIntValue(loop.getUpperBound())
+                    ? model.lateToConstant
+                    : model.lateInLoop;
+  }
+  return registers + (meetsWideNumbers(loop) ? model.lateWide : 0);
 }
 
 namespace {
@@ -230,9 +221,11 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
   /// tile-pipeline will make of it.
   static bool hasRegisters(gpu::GPUFuncOp kernel, scf::ForOp loop,
                            const LoopOrder &order) {
-    if (order.late && isWide(loop))
+    // Beside coordinates ptxas finds no registers for numbers of many columns.
+    auto owner = loop->getParentOfType<warp::GroupOp>();
+    if (order.late && meetsWideNumbers(loop) && owner && usesCoordinates(owner))
       return false;
-    int64_t needed = order.late ? getRegistersAround(loop) : 0;
+    int64_t needed = order.late ? getUncountedRegisters(loop) : 0;
     IRMapping mapping;
     OwningOpRef<gpu::GPUFuncOp> copy(
         cast<gpu::GPUFuncOp>(kernel->clone(mapping)));

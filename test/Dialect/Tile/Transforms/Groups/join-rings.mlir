@@ -1,12 +1,17 @@
 // RUN: fa3-opt %s -tile-join-rings | FileCheck %s
-// RUN: %stages %S/../../../../Inputs/weighted-rows.mlir --reference %S/../../../../Inputs/weighted-rows-reference.mlir --run=--distribution=uniform --atol 0.5 --dims m=150,n=300 --dims m=1,n=1 --pass tile-join-rings --options 'join-rings=true'
-// RUN: fa3-opt %S/../../../../Inputs/weighted-rows.mlir -tile-map-grid -fa3-specialize=join-rings=true | FileCheck %s --check-prefix=PROGRAM
+// RUN: %stages %S/../../../../Inputs/weighted-rows.mlir --reference %S/../../../../Inputs/weighted-rows-reference.mlir --run=--distribution=uniform --atol 0.5 --dims m=150,n=300 --dims m=1,n=1 --pass tile-join-rings
+// RUN: fa3-opt %S/../../../../Inputs/weighted-rows.mlir -tile-map-grid -fa3-specialize | FileCheck %s --check-prefix=PROGRAM
 // PROGRAM: warp.ring : <1, [tensor<64x64xbf16>, tensor<64xf32
-// RUN: fa3-opt %S/../../../../Inputs/weighted-rows.mlir -fa3-lower-to-nvvm-pipeline=join-rings=true -o /dev/null
+// RUN: fa3-opt %S/../../../../Inputs/weighted-rows.mlir -tile-map-grid -fa3-specialize=join-rings=false | FileCheck %s --check-prefix=APART
+// APART-NOT: tensor<64x64xbf16>, tensor<64xf32
+// RUN: fa3-opt %S/../../../../Inputs/weighted-rows.mlir -fa3-lower-to-nvvm-pipeline -o /dev/null
 
 // Where another group computes, too, all rings stay.
 // RUN: sed 's/^ *warp.specialize {/&\nwarp.group @other warps 4 (%%h) {\n}/' %s | fa3-opt -tile-join-rings | FileCheck %s --check-prefix=OTHER
 // OTHER-NOT: tensor<64x64xf16>, tensor<64xf32>
+
+// Or where the kernel reads the places of sequences.
+// RUN: sed 's/^ *warp.specialize {/%%places = memref.alloca() : memref<4xi32>\n%%origin = arith.constant 0 : index\n%%place = tile.scalar_load %%places[%%origin] : memref<4xi32>\n&/' %s | fa3-opt -tile-join-rings | FileCheck %s --check-prefix=OTHER
 
 !a = tensor<64x64xf16>
 !n = tensor<64xf32>

@@ -15,6 +15,16 @@
 // TANH-NOT: tile.read
 // TANH: gpu.return
 
+// RUN: sed 's/^ *%%x = arith.truncf %%s/%%s1 = arith.mulf %%s, %%s : !S\n%%s2 = arith.mulf %%s1, %%s : !S\n%%s3 = arith.addf %%s2, %%s1 : !S\n%%s4 = arith.subf %%s3, %%s : !S\n%%s5 = arith.mulf %%s4, %%s2 : !S\n%%x = arith.truncf %%s5/' %s | fa3-opt -split-input-file -tile-hold-operands | FileCheck %s --check-prefix=CODE
+// CODE-LABEL: gpu.func @one_stage_long
+// CODE-NOT: tile.read
+// CODE: gpu.return
+// RUN: sed 's/^ *warp.specialize {/&\nwarp.group @other warps 4 (%%h) {\n}/' %s | fa3-opt -split-input-file -tile-hold-operands | FileCheck %s --check-prefix=OTHER
+// RUN: sed 's/^ *warp.group @math .*/&\n%%places = memref.alloca() : memref<4xi32>\n%%origin = arith.constant 0 : index\n%%place = tile.scalar_load %%places[%%origin] : memref<4xi32>/' %s | fa3-opt -split-input-file -tile-hold-operands | FileCheck %s --check-prefix=OTHER
+// OTHER-LABEL: gpu.func @one_stage_long
+// OTHER-NOT: tile.read
+// OTHER: gpu.return
+
 // WORD: error: tile-hold-operands: expects hold 'auto' or a number of at least 0, got 'some'
 // NEGATIVE: error: tile-hold-operands: expects hold 'auto' or a number of at least 0, got '-1'
 // NONE-NOT: tile.read
@@ -94,11 +104,22 @@ gpu.module @m {
 !qr = !warp.ring<1, [!Q]>
 !kr = !warp.ring<2, [!K]>
 !read = !warp.cursor<read>
+!QL = tensor<128x256xf16>
+!KL = tensor<32x256xf16>
+!OL = tensor<64x256xf32>
+!qlr = !warp.ring<1, [!QL]>
+!klr = !warp.ring<2, [!KL]>
 gpu.module @m {
-  // The second product takes registers when the first is no longer under way.
+  // The second product takes registers when the first is no longer under way: the
+  // conversion to NVVM writes those that are held anew. By itself the pass holds
+  // steps of long operands only (one_stage_long).
   // CHECK-LABEL: gpu.func @one_stage
-  // CHECK-NOT: tile.read
-  // CHECK: gpu.return
+  // CHECK: tile.read %{{.*}} : <tensor<64x16xf16>> -> tensor<64x16xf16>
+  // CHECK: scf.for
+  // CHECK: tile.dot.async %{{.*}} lhs mk rhs nk : tensor<64x16xf16>
+  // AUTO-LABEL: gpu.func @one_stage
+  // AUTO-NOT: tile.read
+  // AUTO: gpu.return
   gpu.func @one_stage(%n: index, %w: tensor<64x32xf16>) kernel {
     %q = warp.ring : !qr
     %k = warp.ring : !kr
@@ -126,6 +147,43 @@ gpu.module @m {
           scf.yield %nk, %o : !read, !O
         }
         warp.release %sq : !warp.slot<read, [!Q]>
+      }
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @one_stage_long
+  // AUTO-LABEL: gpu.func @one_stage_long
+  // AUTO: tile.read %{{.*}} : <tensor<64x64xf16>> -> tensor<64x64xf16>
+  // AUTO: scf.for
+  // AUTO: tile.dot.async %{{.*}} lhs mk rhs nk : tensor<64x64xf16>
+  gpu.func @one_stage_long(%n: index, %w: tensor<64x32xf16>) kernel {
+    %q = warp.ring : !qlr
+    %k = warp.ring : !klr
+    warp.specialize {
+      warp.group @math warps 4 replicas 2 (%g) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c64 = arith.constant 64 : index
+        %zero = arith.constant dense<0.0> : !S
+        %none = arith.constant dense<0.0> : !OL
+        %row = arith.muli %g, %c64 : index
+        %qc = warp.cursor read %q : !qlr
+        %kc = warp.cursor read %k : !klr
+        %sq, %nq = warp.acquire %q[%qc] : !qlr, !read
+        %qv = tile.view %sq[%row, %c0] : !warp.slot<read, [!QL]> -> !tile.view<tensor<64x256xf16>>
+        %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%c = %kc, %sum = %none) -> (!read, !OL) {
+          %sk, %nk = warp.acquire %k[%c] : !klr, !read
+          %kv = tile.view %sk[%c0, %c0] : !warp.slot<read, [!KL]> -> !tile.view<!KL>
+          %p, %d = tile.dot.async %qv, %kv, %zero lhs mk rhs nk : !tile.view<tensor<64x256xf16>>, !tile.view<!KL>, !S -> !tile.pending<!S>
+          %s = tile.await %p : !tile.pending<!S>
+          %x = arith.truncf %s : !S to tensor<64x32xf16>
+          %po, %do = tile.dot.async %x, %kv, %sum lhs mk rhs kn : tensor<64x32xf16>, !tile.view<!KL>, !OL -> !tile.pending<!OL>
+          %o = tile.await %po : !tile.pending<!OL>
+          warp.release %sk after %d, %do : !warp.slot<read, [!KL]>
+          scf.yield %nk, %o : !read, !OL
+        }
+        warp.release %sq : !warp.slot<read, [!QL]>
       }
     }
     gpu.return

@@ -1,13 +1,13 @@
 // What replicas exchange in a step, in the order of a schedule of one stage.
 //
-// RUN: fa3-opt %s -fa3-tile -fa3-specialize -tile-schedule -tile-pipeline -tile-release-early | FileCheck %s --check-prefix=ORDER
+// RUN: fa3-opt %s -fa3-tile -fa3-specialize -tile-schedule=late-products=false -tile-pipeline -tile-release-early | FileCheck %s --check-prefix=ORDER
 // RUN: fa3-run --cpu %s --function=f --check-each-pass --dims n=150,m=200 --atol 1e-2 --rtol 1e-3 | FileCheck %s --check-prefix=SAME
 // SAME: same answer after
 
 // The entry is asked for when the first product is worked off. The product that
 // reads it is issued before the one that takes the tile from registers, and is
 // awaited and stored while that one runs, to whose end the slot is held. Numbers
-// of columns are given back where threads meet anyway.
+// of columns are a field of an entry (tile-join-rings).
 // ORDER-LABEL: gpu.func @main
 // ORDER: warp.group @math
 // ORDER: scf.for
@@ -21,7 +21,6 @@
 // ORDER: arith.truncf
 // ORDER: tile.write
 // ORDER-NEXT: warp.publish
-// ORDER-NEXT: warp.release
 // ORDER: warp.acquire {{.*}} <read>
 // ORDER: tile.dot.async {{.*}} lhs km
 // ORDER-NEXT: tile.dot.async {{.*}} lhs mk
