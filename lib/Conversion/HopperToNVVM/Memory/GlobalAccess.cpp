@@ -32,6 +32,8 @@ struct Accesses {
   Value isAligned;
   /// In place of pairs, all registers by fours of words.
   SmallVector<Quad> quads;
+  /// Four elements of 32 bits are such words, not eight of 16 bits.
+  bool areWords = false;
 };
 } // namespace
 
@@ -48,10 +50,19 @@ static int64_t getThreadDivisor(const LinearLayout &layout, unsigned dim) {
 template <typename AccessOp, typename Adaptor>
 static Accesses prepareAccess(TileAccess &access, AccessOp op, Adaptor adaptor,
                               const KernelInfo &info, IntegerBuilder &ints,
-                              bool asksAlignment = false) {
+                              bool asksAlignment = true) {
+  constexpr bool isLoad = std::is_same_v<AccessOp, FragmentLoadOp>;
   const LinearLayout &layout = op.getFragment().getLayout();
   unsigned rank = layout.getRank();
   ValueRange indices = adaptor.getIndices(), strides = adaptor.getStrides();
+  constexpr int64_t kQuadBytes = 16;
+  int64_t bytes = access.getElementBytes();
+  bool startsAtQuad = getDivisor(indices.back()) * bytes % kQuadBytes == 0;
+  Accesses result;
+  if (asksAlignment && bytes == 4 && startsAtQuad &&
+      getConstant(strides.back()) == 1)
+    result.quads = findWordQuads(layout);
+  bool asksWords = result.areWords = !result.quads.empty();
   size_t outer = indices.size() - rank;
   int64_t strideDivisor = 0;
   for (Value stride : strides.drop_back())
@@ -63,8 +74,14 @@ static Accesses prepareAccess(TileAccess &access, AccessOp op, Adaptor adaptor,
                            info.getThreadOffset(op, op.getFragment(), dim));
     std::optional<int64_t> first = getConstant(indices[outer + dim]),
                            bound = getConstant(adaptor.getBounds()[dim]);
-    bool isInside = first && bound && *first >= 0 &&
-                    *first + layout.getShape()[dim] <= *bound;
+    int64_t extent = layout.getShape()[dim];
+    bool isInside = first && bound && *first >= 0 && *first + extent <= *bound;
+    // Columns of 16 bytes a thread are inside or outside of the array together.
+    if (!isInside && asksWords && dim + 1 == rank && bound &&
+        *bound % extent == 0 && getDivisor(indices.back()) % extent == 0) {
+      access.addCondition(indices.back(), adaptor.getBounds()[dim]);
+      isInside = true;
+    }
     access.addDimension(start, strides[outer + dim], adaptor.getBounds()[dim],
                         isInside);
   }
@@ -79,16 +96,17 @@ static Accesses prepareAccess(TileAccess &access, AccessOp op, Adaptor adaptor,
   // The other registers move by even offsets too.
   for (int64_t r = 0; pairs && r < layout.getNumRegisters(); r += 2)
     pairs = layout.getRegisterOffset(r).back() % 2 == 0;
-  Accesses result;
   bool isKnown = access.canPair(indexDivisor, strideDivisor);
-  constexpr int64_t kQuadBytes = 16;
-  int64_t bytes = access.getElementBytes();
-  if (asksAlignment && pairs && bytes == 2 && access.hasWholeRows() &&
-      getDivisor(indices.back()) * bytes % kQuadBytes == 0)
+  bool mayQuad = asksAlignment && pairs && access.hasWholeRows();
+  if (mayQuad && bytes == 2 && startsAtQuad && !isLoad)
     result.quads = findQuads(layout);
+  if (!mayQuad)
+    result.quads.clear();
   bool hasQuads = !result.quads.empty();
   if (pairs && (hasQuads || !isKnown)) {
-    pairs = asksAlignment && access.mayPair(indexDivisor);
+    // A load has two forms for 16 bytes only.
+    pairs =
+        asksAlignment && (hasQuads || !isLoad) && access.mayPair(indexDivisor);
     if (pairs)
       result.isAligned = access.buildAligned(strides.drop_back(),
                                              hasQuads ? kQuadBytes : 2 * bytes);
@@ -105,6 +123,28 @@ static std::pair<Type, std::string> getAccessType(OpBuilder &builder,
   // There are no 8-bit registers.
   return {getIntegerType(builder, std::max<int64_t>(bytes, 2)),
           "b" + std::to_string(bytes * 8)};
+}
+
+/// Where the four words of a lane lie after exchangeQuad: lane q is 4 q bytes
+/// behind lane 0, its words are 16 q.
+static Value addLaneOfQuad(OpBuilder &builder, Location loc, Value address,
+                           Value lane) {
+  IntegerBuilder ints(builder, loc);
+  Value offset = ints.mul(ints.bitAnd(lane, 3), 12);
+  return arith::AddIOp::create(
+      builder, loc, address,
+      arith::ExtUIOp::create(builder, loc, builder.getI64Type(), offset));
+}
+
+/// Where the four words of a lane lie of which it exchanges two (exchangePair):
+/// the odd one's are 32 bytes behind those of the even one, its columns 8.
+static Value addLaneOfPair(OpBuilder &builder, Location loc, Value address,
+                           Value lane) {
+  IntegerBuilder ints(builder, loc);
+  Value offset = ints.mul(ints.bitAnd(lane, 1), 24);
+  return arith::AddIOp::create(
+      builder, loc, address,
+      arith::ExtUIOp::create(builder, loc, builder.getI64Type(), offset));
 }
 
 static bool isSupportedElement(Type type) {
@@ -137,28 +177,112 @@ struct FragmentLoadPattern : KernelPattern<FragmentLoadOp> {
     const LinearLayout &layout = op.getFragment().getLayout();
     IntegerBuilder ints(rewriter, loc);
     TileAccess access(rewriter, loc, adaptor.getPointer(), element);
+    Accesses accesses = prepareAccess(access, op, adaptor, info, ints);
+    if (!accesses.quads.empty()) {
+      loadQuads(op, rewriter, access, accesses, info.getOf(op).lane);
+      return success();
+    }
     SmallVector<Value> elements;
-    for (auto [first, count] :
-         prepareAccess(access, op, adaptor, info, ints).list) {
+    for (auto [first, count] : accesses.list) {
       LinearLayout::Basis offset = layout.getRegisterOffset(first);
       int64_t immediate;
       Value address = access.getAddress(offset, immediate);
       Value predicate = access.getPredicate(offset, Value());
       int64_t bytes = access.getElementBytes() * count;
       auto [type, suffix] = getAccessType(rewriter, bytes);
-      InlineAsm statement(rewriter, loc);
-      statement.addOutput(type, /*early=*/true);
-      statement.addInput(address);
-      statement.addInput(predicate);
-      std::string move = "mov.b" + std::to_string(type.getIntOrFloatBitWidth());
-      Value loaded = statement
-                         .emit(move + " $0, 0;\n@$2 ld.global." + suffix +
-                               " $0, [$1+" + Twine(immediate) + "];")
-                         .front();
+      Value loaded =
+          emit(rewriter, loc, address, immediate, predicate, suffix, type, 1)
+              .front();
       append(elements, rewriter, loc, loaded, element, count);
     }
     rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
     return success();
+  }
+
+  /// Loads `count` registers that lie side by side, zeros without `predicate`.
+  static SmallVector<Value> emit(OpBuilder &builder, Location loc,
+                                 Value address, int64_t immediate,
+                                 Value predicate, StringRef suffix, Type type,
+                                 unsigned count) {
+    InlineAsm statement(builder, loc);
+    std::string move = "mov.b" + std::to_string(type.getIntOrFloatBitWidth());
+    std::string moves, registers;
+    for (unsigned i = 0; i < count; ++i) {
+      statement.addOutput(type, /*early=*/true);
+      std::string name = "$" + std::to_string(i);
+      moves += move + " " + name + ", 0;\n";
+      registers += (i ? ", " : "") + name;
+    }
+    unsigned source = statement.addInput(address);
+    unsigned condition = statement.addInput(predicate);
+    if (count > 1)
+      registers = "{" + registers + "}";
+    return statement.emit(moves + "@$" + Twine(condition) + " ld.global." +
+                          suffix + " " + registers + ", [$" + Twine(source) +
+                          "+" + Twine(immediate) + "];");
+  }
+
+  /// 16 bytes a thread, or the same by fours where they are not aligned. Lanes
+  /// exchange words in front of the first use: what is between does not wait
+  /// for memory.
+  static void loadQuads(FragmentLoadOp op, ConversionPatternRewriter &rewriter,
+                        TileAccess &access, const Accesses &accesses,
+                        Value lane) {
+    Location loc = op.getLoc();
+    auto type = cast<VectorType>(op.getResult().getType());
+    const LinearLayout &layout = op.getFragment().getLayout();
+    Type word = rewriter.getI32Type();
+    struct Load {
+      Value address, predicate;
+      int64_t immediate;
+    };
+    SmallVector<Load> loads;
+    for (const Quad &quad : accesses.quads) {
+      LinearLayout::Basis offset = layout.getRegisterOffset(quad.front());
+      Load &load = loads.emplace_back();
+      Value first = access.getAddress(offset, load.immediate);
+      load.address = addLaneOfPair(rewriter, loc, first, lane);
+      load.predicate = access.getPredicate(offset, Value());
+    }
+    SmallVector<Type> types(4 * loads.size(), word);
+    auto branch = scf::IfOp::create(rewriter, loc, types, accesses.isAligned,
+                                    /*withElseRegion=*/true);
+    for (bool isAligned : {true, false}) {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(isAligned ? branch.thenBlock()
+                                                  : branch.elseBlock());
+      SmallVector<Value> words;
+      for (const Load &load : loads)
+        for (int64_t i = 0; i < (isAligned ? 1 : 4); ++i)
+          llvm::append_range(words, emit(rewriter, loc, load.address,
+                                         load.immediate + 4 * i, load.predicate,
+                                         isAligned ? "v4.b32" : "b32", word,
+                                         isAligned ? 4 : 1));
+      scf::YieldOp::create(rewriter, loc, words);
+    }
+    setInsertionPointToFirstUse(rewriter, op);
+    SmallVector<Value> elements(types.size());
+    for (auto [i, quad] : llvm::enumerate(accesses.quads)) {
+      std::array<Value, 4> words;
+      for (unsigned j = 0; j < 4; ++j)
+        words[j] = branch.getResult(4 * i + j);
+      words = exchangePair(rewriter, loc, lane, words);
+      for (auto [number, value] : llvm::zip_equal(quad, words))
+        elements[number] = arith::BitcastOp::create(
+            rewriter, loc, type.getElementType(), value);
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+  }
+
+  static void setInsertionPointToFirstUse(OpBuilder &builder, Operation *op) {
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers()) {
+      Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+      if (!first || (ancestor && ancestor->isBeforeInBlock(first)))
+        first = ancestor;
+    }
+    if (first)
+      builder.setInsertionPoint(first);
   }
 
   /// Splits a loaded register into its elements.
@@ -307,7 +431,7 @@ struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
       rewriter.setInsertionPointToStart(branch.thenBlock());
       Value lane = info.getOf(op).lane;
       for (const Quad &quad : accesses.quads)
-        emitQuad(rewriter, loc, stores, quad, lane);
+        emitQuad(rewriter, loc, stores, quad, lane, accesses.areWords);
       for (const Store &store : stores)
         if (accesses.quads.empty())
           emit(rewriter, loc, store, 0, store.elements.size(), bytes);
@@ -341,19 +465,19 @@ struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
 
   /// Stores 16 bytes of a row; `stores` are pairs in the order of registers.
   static void emitQuad(OpBuilder &builder, Location loc, ArrayRef<Store> stores,
-                       const Quad &quad, Value lane) {
+                       const Quad &quad, Value lane, bool areWords) {
     Type word = builder.getI32Type();
     std::array<Value, 4> words;
-    for (auto [value, number] : llvm::zip_equal(words, quad))
-      value = join(builder, loc, stores[number / 2].elements, word);
-    words = exchangeQuad(builder, loc, lane, words);
-    // Lane q is 4 q bytes behind lane 0, its words are 16 q.
+    for (auto [value, number] : llvm::zip_equal(words, quad)) {
+      ValueRange pair = stores[number / 2].elements;
+      value =
+          join(builder, loc, areWords ? pair.slice(number % 2, 1) : pair, word);
+    }
+    words = areWords ? exchangePair(builder, loc, lane, words)
+                     : exchangeQuad(builder, loc, lane, words);
     const Store &first = stores[quad.front() / 2];
-    IntegerBuilder ints(builder, loc);
-    Value offset = ints.mul(ints.bitAnd(lane, 3), 12);
-    Value address = arith::AddIOp::create(
-        builder, loc, first.address,
-        arith::ExtUIOp::create(builder, loc, builder.getI64Type(), offset));
+    Value address = areWords ? addLaneOfPair(builder, loc, first.address, lane)
+                             : addLaneOfQuad(builder, loc, first.address, lane);
     emitPredicatedAsm(builder, loc, first.predicate,
                       "st.global.v4.b32 [$0+" + Twine(first.immediate) +
                           "], {$1, $2, $3, $4};",

@@ -39,6 +39,15 @@ void TileAccess::addDimension(Value start, Value stride, Value bound,
   dims.push_back({start, stride, limit, getDivisor(bound), isInside, {}, {}});
 }
 
+void TileAccess::addCondition(Value index, Value bound) {
+  // One unsigned comparison: what is below 0 is beyond every bound.
+  Value inBounds = builder.createOrFold<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::ult, index, bound);
+  condition =
+      condition ? builder.createOrFold<arith::AndIOp>(loc, condition, inBounds)
+                : inBounds;
+}
+
 bool TileAccess::canPair(int64_t indexDivisor, int64_t strideDivisor) const {
   return mayPair(indexDivisor) && getAlignment(pointer) % (2 * bytes) == 0 &&
          strideDivisor % 2 == 0;
@@ -110,6 +119,9 @@ Value TileAccess::getPredicate(ArrayRef<int64_t> offsets, Value owner) {
   if (predicate)
     return predicate;
   Value all = owner;
+  if (condition)
+    all = all ? builder.createOrFold<arith::AndIOp>(loc, all, condition)
+              : condition;
   for (auto [dim, offset] : llvm::zip(dims, offsets)) {
     if (dim.isInside)
       continue;

@@ -27,6 +27,10 @@ public:
   void addDimension(mlir::Value start, mlir::Value stride, mlir::Value bound,
                     bool isInside);
 
+  /// Adds a condition of all elements: that an index of the tile is within
+  /// bounds.
+  void addCondition(mlir::Value index, mlir::Value bound);
+
   /// Address (i64) of the element at the given offsets from register 0, without
   /// the bytes in `immediate`.
   mlir::Value getAddress(llvm::ArrayRef<int64_t> offsets, int64_t &immediate);
@@ -63,7 +67,7 @@ private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   IntegerBuilder ints;
-  mlir::Value pointer, base;
+  mlir::Value pointer, base, condition;
   int64_t bytes;
   llvm::SmallVector<Dimension, 2> dims;
   std::map<llvm::SmallVector<int64_t, 2>, mlir::Value> addresses, predicates;
