@@ -5,6 +5,7 @@
 #include "fa3/Dialect/Warp/Analysis/Control.h"
 #include "fa3/Machine/RegisterModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -357,6 +358,15 @@ bool fa3::tile::usesCoordinates(warp::GroupOp group) {
   return group
       .walk([](CoordOp op) {
         return WalkResult(failure(isa<RankedTensorType>(op.getType())));
+      })
+      .wasInterrupted();
+}
+
+bool fa3::tile::computesTanh(Operation *op) {
+  return op
+      ->walk([](math::TanhOp tanh) {
+        return isa<RankedTensorType>(tanh.getType()) ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
       })
       .wasInterrupted();
 }

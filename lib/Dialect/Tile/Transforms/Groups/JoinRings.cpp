@@ -260,8 +260,9 @@ struct JoinRings : fa3::tile::impl::JoinRingsBase<JoinRings> {
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
           // Where several groups compute, rings have one entry, and each copy
           // is to be on its way as soon as its own is given back. Beside places
-          // of sequences nothing was measured.
-          if (countComputingGroups(kernel) > 1 || readsPlaces(kernel))
+          // of sequences nothing was measured, and beside tanh ptxas spills.
+          if (countComputingGroups(kernel) > 1 || readsPlaces(kernel) ||
+              computesTanh(kernel))
             return success();
           int64_t count = Joiner(kernel).run();
           numJoined += count;

@@ -11,7 +11,6 @@
 #include "fa3/Dialect/Tile/Analysis/Resources.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/Machine/RegisterModel.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
@@ -130,17 +129,6 @@ static ElementCode findElementCode(warp::GroupOp group) {
     longest.conditions = std::max(longest.conditions, code.conditions);
   });
   return longest;
-}
-
-/// Whether the group computes tanh of tiles, which later becomes two ways to
-/// compute a step (hopper-shorten-tanh). The estimate sees only one.
-static bool computesTanh(warp::GroupOp group) {
-  return group
-      .walk([](math::TanhOp op) {
-        return isa<RankedTensorType>(op.getType()) ? WalkResult::interrupt()
-                                                   : WalkResult::advance();
-      })
-      .wasInterrupted();
 }
 
 /// Columns of the widest tile that element code reads from shared memory, 0 if
