@@ -204,6 +204,10 @@ int64_t BackwardPlanner::alignStep(const BackwardProducts &products,
   if (int64_t listed = getListed(products).second)
     while (columns > 0 && listed % columns)
       columns -= kStep;
+  // Walks along diagonals end where a block begins.
+  if (products.aux == BackwardProducts::OfTable)
+    while (columns > 0 && kWideRows % columns)
+      columns -= kStep;
   return columns;
 }
 

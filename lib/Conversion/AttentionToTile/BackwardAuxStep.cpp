@@ -112,32 +112,3 @@ void BackwardBuilder::buildAuxOfRows(Value first) {
                              : loadQueries(first, rows, /*areSummed=*/false);
   storeAux(buildColumns(own, sums).ofAux, first, first);
 }
-
-/// Tiles of queries take the copies of the sums in turns.
-void BackwardBuilder::addToTable(Expander &expander, Value keep,
-                                 const Rows &own) {
-  const attention::AuxPlace &place = operands.auxPlace;
-  Value tile = arith::DivUIOp::create(b, own.first, index(rows));
-  Value copies = dim(operands.auxGrad, 0);
-  Value copy = arith::RemUIOp::create(
-      b, arith::AddIOp::create(b, tile, sequences.batch), copies);
-  SmallVector<Value> at = {copy};
-  bool isUniform = llvm::all_of(place.computed, [&](Value index) {
-    return expander.get(index).varies == Expander::Uniform;
-  });
-  for (auto [axis, index] : llvm::enumerate(place.computed)) {
-    Expander::Entry entry = expander.get(index);
-    bool isNumber = entry.varies == Expander::Uniform &&
-                    !(isUniform && axis + 1 == place.computed.size());
-    at.push_back(isNumber ? entry.value
-                          : expander.lift(b.getLoc(), entry, Expander::Both));
-  }
-  tile::AddExactOp::create(b, buildAuxTerms(expander, keep), operands.auxGrad,
-                           at, attention::isAlongDiagonals(op, place));
-}
-
-/// The elements of a table that the pairs of a tile of queries read.
-void BackwardBuilder::buildAuxOfTable(Value first) {
-  keyHead = arith::DivUIOp::create(b, head, group);
-  buildColumns(loadQueries(first, rows, /*areSummed=*/false), Sums());
-}

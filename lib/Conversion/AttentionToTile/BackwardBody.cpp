@@ -180,6 +180,8 @@ void BackwardBuilder::build() {
   group = arith::DivUIOp::create(b, heads, keyHeads);
   if (products.aux == BackwardProducts::OfPairs)
     return buildAuxOfPairs();
+  if (products.aux == BackwardProducts::OfTable && walksOverBlocks())
+    return buildAuxOfWalks();
   bool isByKeyHead = products.ofKeys && products.aux == BackwardProducts::None;
   auto [first, ofTile] =
       sequences.openGrid(products.ofKeys ? Sequence::key : Sequence::query,

@@ -3,8 +3,8 @@
 //
 // The class that emits it. BackwardBody.cpp has rows in memory, loops and the
 // grid, BackwardLists.cpp loops over lists of blocks, BackwardStep.cpp one
-// block of scores, BackwardAuxStep.cpp what gradients of auxiliary operands
-// need.
+// block of scores, BackwardAuxStep.cpp and BackwardTableStep.cpp what gradients
+// of auxiliary operands need.
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_BACKWARDBUILDER_H
@@ -97,6 +97,13 @@ private:
     std::optional<Expander::Entry> keep, always, work;
   };
   Expander::Entry isInside(Expander::Entry entry, Sequence sequence);
+  /// Numbers of rows or columns.
+  Value numbers(Value first, int64_t count) {
+    return tile::CoordOp::create(b, tensor({count}, b.getIndexType()), 0,
+                                 first);
+  }
+  /// Binds what regions ask for beside the place of a pair, and gives it.
+  BlockPlace bindArrays(Expander &expander, Value firstRow, Value firstColumn);
   /// Binds what score and mask code ask of a block.
   Pairs bindBlock(Expander &expander, const Rows &own, const ListedStep &step);
   Sums buildBlock(const Rows &own, Value firstColumn, Sums sums) {
@@ -133,9 +140,23 @@ private:
   Value addToAux(Expander &expander, Value keep, Value sum);
   /// What a block of pairs adds to an auxiliary operand, pair by pair.
   Value buildAuxTerms(Expander &expander, Value keep);
-  /// Adds it to the sums of a table.
-  void addToTable(Expander &expander, Value keep, const Rows &own);
+  /// Adds terms to the sums of a table, to those of a number.
+  void addToTable(Expander &expander, Value terms, Value number);
   void buildAuxOfTable(Value first);
+  /// Whether several blocks of pairs read the same elements of a table, and are
+  /// summed up one after the other.
+  bool walksOverBlocks();
+  bool walksAlongDiagonals();
+  /// Blocks of a sequence that a CTA sums up: the first query and key, and how
+  /// many along the diagonal.
+  struct Walk {
+    Value query, key, count;
+  };
+  /// Sequences that a walk sums up.
+  int64_t getSequencesOfWalk();
+  Value countWalks();
+  Walk getWalk(Value number);
+  void buildAuxOfWalks();
   void buildAuxOfPairs();
   void buildAuxOfRows(Value first);
   void storeAux(Value sum, Value firstQuery, Value firstKey);
@@ -165,6 +186,8 @@ private:
   /// What is known of the sequence at hand.
   SequenceCode sequences;
   Value head, keyHead;
+  /// Results of score code that are the same in all blocks of a walk.
+  llvm::SmallVector<std::pair<Value, Expander::Entry>> shared;
   Value group; ///< heads that share a key head
   Value heads; ///< of queries, how many
 };

@@ -157,8 +157,11 @@ BackwardBuilder::Sums BackwardBuilder::buildStep(const Rows &own,
   }
   if (gradients)
     ofScores = derive(weights, gradients, keep, isKept, queries, expander);
-  if (products.aux == BackwardProducts::OfTable)
-    addToTable(expander, keep, own);
+  if (products.aux == BackwardProducts::OfTable && !sums.ofAux)
+    addToTable(expander, buildAuxTerms(expander, keep),
+               arith::AddIOp::create(
+                   b, arith::DivUIOp::create(b, own.first, index(rows)),
+                   sequences.batch));
   else if (products.aux != BackwardProducts::None)
     sums.ofAux = addToAux(expander, keep, sums.ofAux);
   if (sums.ofRows) {
@@ -206,25 +209,29 @@ bool BackwardBuilder::needsColumns() {
   return !products.ofKeys || hasScoreCode() || (endsEarly() && !hasStatistics);
 }
 
-BackwardBuilder::Pairs BackwardBuilder::bindBlock(Expander &expander,
-                                                  const Rows &own,
-                                                  const ListedStep &step) {
+/// The numbers of a block's queries and keys, and all that code may ask for but
+/// them.
+BlockPlace BackwardBuilder::bindArrays(Expander &expander, Value firstRow,
+                                       Value firstColumn) {
   expander.bindLengths(sequences.queryLength, sequences.keyLength);
   expander.bindHeads(heads);
   for (auto [tensor, memref, transposed] :
        llvm::zip(op.getAux(), operands.aux, operands.transposedAux))
     expander.bindAux(tensor, memref, products.ofKeys ? transposed : Value());
-  auto coordinates = [&](Value first, int64_t count) -> Value {
-    return tile::CoordOp::create(b, tensor({count}, b.getIndexType()), 0,
-                                 first);
-  };
-  Expander::Entry row{coordinates(own.first, rows), Expander::Rows};
-  Expander::Entry column{coordinates(step.masked, columns), Expander::Columns};
-  BlockPlace place{sequences.batch,
-                   {head, Expander::Uniform},
-                   products.ofKeys ? column : row,
-                   products.ofKeys ? row : column};
+  Expander::Entry row{numbers(firstRow, rows), Expander::Rows};
+  Expander::Entry column{numbers(firstColumn, columns), Expander::Columns};
+  return {sequences.batch,
+          {head, Expander::Uniform},
+          products.ofKeys ? column : row,
+          products.ofKeys ? row : column};
+}
 
+BackwardBuilder::Pairs BackwardBuilder::bindBlock(Expander &expander,
+                                                  const Rows &own,
+                                                  const ListedStep &step) {
+  BlockPlace place = bindArrays(expander, own.first, step.masked);
+  Expander::Entry row = products.ofKeys ? place.key : place.query,
+                  column = products.ofKeys ? place.query : place.key;
   Sequence ofRows = products.ofKeys ? Sequence::key : Sequence::query,
            ofColumns = products.ofKeys ? Sequence::query : Sequence::key;
   Pairs pairs;
@@ -253,7 +260,7 @@ BackwardBuilder::Pairs BackwardBuilder::bindBlock(Expander &expander,
   }
   if (step.first != step.masked && (hasScoreCode() || !op.getKeepMod().empty()))
     (products.ofKeys ? place.query : place.key).value =
-        coordinates(step.first, columns);
+        numbers(step.first, columns);
   for (Region *region :
        {&op.getScoreMod(), &op.getScoreGradRegion(), &op.getKeepMod()})
     if (!region->empty())
@@ -274,6 +281,8 @@ BackwardBuilder::Sums BackwardBuilder::buildBlock(const Rows &own,
   Expander expander(b, rows, columns);
   if (dividesLists())
     expander.readQuotientsOnce();
+  for (auto [result, entry] : shared)
+    expander.bindResult(result, entry);
   Pairs pairs = bindBlock(expander, own, step);
   if (!pairs.work)
     return buildStep(own, other, Value(), expander, sums);

@@ -258,8 +258,28 @@ void ScalarRegionExpander::expandOp(Operation *op) {
 }
 
 void ScalarRegionExpander::expandOperations(Region &region) {
-  for (Operation &op : region.front().without_terminator())
-    expandOp(&op);
+  for (Operation &op : region.front().without_terminator()) {
+    bool isKnown = op.getNumResults() != 0 &&
+                   llvm::all_of(op.getResults(), [&](Value result) {
+                     return known.contains(result);
+                   });
+    if (!isKnown)
+      expandOp(&op);
+  }
+}
+
+void ScalarRegionExpander::expandOperationsOf(Region &region,
+                                              ValueRange values) {
+  llvm::DenseSet<Value> needed(llvm::from_range, values);
+  SmallVector<Operation *> chosen;
+  for (Operation &op : llvm::reverse(region.front().without_terminator()))
+    if (llvm::any_of(op.getResults(),
+                     [&](Value result) { return needed.contains(result); })) {
+      needed.insert_range(op.getOperands());
+      chosen.push_back(&op);
+    }
+  for (Operation *op : llvm::reverse(chosen))
+    expandOp(op);
 }
 
 ScalarRegionExpander::Entry ScalarRegionExpander::expand(Region &region) {

@@ -30,6 +30,11 @@ public:
 
   /// Binds a value of the region (argument, capture).
   void bind(mlir::Value value, Entry entry) { entries[value] = entry; }
+  /// Binds a value of an operation that is not expanded any more.
+  void bindResult(mlir::Value value, Entry entry) {
+    bind(value, entry);
+    known.insert(value);
+  }
   /// Binds an auxiliary operand to the memref that holds it, and where rows are
   /// keys to a view of it with the last two dimensions exchanged.
   void bindAux(mlir::Value tensor, mlir::Value memref,
@@ -54,6 +59,8 @@ public:
   /// Expands the operations of the region: there is a form for all that the
   /// verifier lets in.
   void expandOperations(mlir::Region &region);
+  /// Expands those operations of a region that some of its values come from.
+  void expandOperationsOf(mlir::Region &region, mlir::ValueRange values);
   /// Expands the region and gives the entry of the yielded value.
   Entry expand(mlir::Region &region);
   /// The entry of a value of an expanded region, or of a capture.
@@ -79,6 +86,7 @@ private:
   mlir::OpBuilder &builder;
   int64_t rows, columns;
   llvm::DenseMap<mlir::Value, Entry> entries;
+  llvm::DenseSet<mlir::Value> known; ///< bound results
   mlir::IRMapping aux, transposedAux;
   mlir::Value queryLength, keyLength, heads;
   bool readsOnce = false;

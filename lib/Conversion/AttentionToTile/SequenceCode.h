@@ -79,6 +79,11 @@ public:
   std::pair<mlir::Value, mlir::Value>
   findSequence(mlir::Value starts, mlir::Value tile, mlir::Value rows);
 
+  /// Rows of the arrays, once they are read.
+  mlir::Value getExtent(attention::Sequence sequence) const {
+    return sequence == attention::Sequence::query ? queryExtent : keyExtent;
+  }
+
 private:
   mlir::Value queryExtent, keyExtent;
   attention::ScoredOpInterface op;

@@ -196,26 +196,63 @@ static Dependence combine(Operation *op, ArrayRef<Dependence> operands) {
   return isDifference ? Dependence::Difference : Dependence::Pair;
 }
 
-bool fa3::attention::isAlongDiagonals(BackwardOp op, const AuxPlace &place) {
+/// What values of `score_mod` depend on, as far as it may differ: query and key
+/// along a diagonal, and the sequence. Of others that is one for all pairs.
+static llvm::DenseMap<Value, Dependence>
+getDependences(BackwardOp op, bool alongDiagonals, bool byBatch) {
   Block &block = op.getScoreMod().front();
-  llvm::DenseMap<Value, Dependence> known;
-  constexpr Dependence kArguments[] = {Dependence::Pair, Dependence::Uniform,
-                                       Dependence::Uniform, Dependence::Query,
-                                       Dependence::Key};
-  for (auto [argument, what] : llvm::zip(block.getArguments(), kArguments))
-    known[argument] = what;
-  auto get = [&](Value value) {
-    // Captures are scalars.
-    return known.lookup_or(value, Dependence::Uniform);
+  auto dependsIf = [](bool differs, Dependence what) {
+    return differs ? what : Dependence::Uniform;
   };
+  const Dependence arguments[] = {
+      Dependence::Pair, dependsIf(byBatch, Dependence::Pair),
+      Dependence::Uniform, dependsIf(alongDiagonals, Dependence::Query),
+      dependsIf(alongDiagonals, Dependence::Key)};
+  llvm::DenseMap<Value, Dependence> known;
+  for (auto [argument, what] : llvm::zip(block.getArguments(), arguments))
+    known[argument] = what;
   for (Operation &inner : block.without_terminator()) {
-    auto operands = llvm::map_to_vector(inner.getOperands(), get);
+    // Captures are scalars.
+    auto operands = llvm::map_to_vector(inner.getOperands(), [&](Value value) {
+      return known.lookup_or(value, Dependence::Uniform);
+    });
     Dependence what = combine(&inner, operands);
     for (Value result : inner.getResults())
       known[result] = what;
   }
-  return llvm::all_of(place.computed, [&](Value index) {
-    Dependence what = get(index);
-    return what == Dependence::Uniform || what == Dependence::Difference;
+  return known;
+}
+
+static bool isShared(Dependence what) {
+  return what == Dependence::Uniform || what == Dependence::Difference;
+}
+
+SmallVector<Value> fa3::attention::getSharedValues(BackwardOp op,
+                                                   bool alongDiagonals,
+                                                   bool byBatch) {
+  auto known = getDependences(op, alongDiagonals, byBatch);
+  SmallVector<Value> shared;
+  for (Operation &inner : op.getScoreMod().front().without_terminator())
+    for (Value result : inner.getResults())
+      if (isShared(known.at(result)))
+        shared.push_back(result);
+  return shared;
+}
+
+static bool areShared(BackwardOp op, ValueRange values, bool alongDiagonals,
+                      bool byBatch) {
+  auto known = getDependences(op, alongDiagonals, byBatch);
+  return llvm::all_of(values, [&](Value value) {
+    return isShared(known.lookup_or(value, Dependence::Uniform));
   });
+}
+
+bool fa3::attention::isAlongDiagonals(BackwardOp op, const AuxPlace &place) {
+  return areShared(op, place.computed, /*alongDiagonals=*/true,
+                   /*byBatch=*/false);
+}
+
+bool fa3::attention::isSharedByBatch(BackwardOp op, const AuxPlace &place) {
+  return areShared(op, place.computed, /*alongDiagonals=*/false,
+                   /*byBatch=*/true);
 }

@@ -38,6 +38,15 @@ mlir::FailureOr<AuxPlace> getAuxPlace(BackwardOp op, int64_t number);
 /// query i + 1 and key j + 1: they depend on nothing but the difference.
 bool isAlongDiagonals(BackwardOp op, const AuxPlace &place);
 
+/// Whether all indices of a table are the same in all sequences.
+bool isSharedByBatch(BackwardOp op, const AuxPlace &place);
+
+/// Values of `score_mod` that are the same for query i + n and key j + n as for
+/// i and j, if `alongDiagonals`, and in all sequences, if `byBatch`.
+llvm::SmallVector<mlir::Value> getSharedValues(BackwardOp op,
+                                               bool alongDiagonals,
+                                               bool byBatch);
+
 } // namespace fa3::attention
 
 #endif // FA3_DIALECT_ATTENTION_IR_AUXPLACE_H
