@@ -13,6 +13,11 @@
 // RUN: %{tiles} %t/distance.mlir | FileCheck %s
 // RUN: %{hopper} %t/distance.mlir | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass --check-ptx %t/distance.mlir --dims b=1,sq=70,sk=75,n1=99 | FileCheck %s --check-prefix=SAME
+// Walks of several blocks along diagonals, from the first row and from the first
+// columns, of which the end cuts the last.
+// REDEFINE: %{dims} = b=1,sq=300,sk=330,n1=99
+// RUN: %{tiles} %t/distance.mlir | FileCheck %s
+// RUN: %{hopper} %t/distance.mlir | FileCheck %s
 // REDEFINE: %{dims} = b=1,sq=5,sk=0,n1=9
 // RUN: %{hopper} %t/distance.mlir | FileCheck %s
 
@@ -21,6 +26,10 @@
 // RUN: %{tiles} %t/window.mlir | FileCheck %s
 // RUN: %{hopper} %t/window.mlir | FileCheck %s
 // RUN: fa3-run --cpu --check-each-pass --check-ptx %t/window.mlir --dims b=1,sq=49,sk=49 | FileCheck %s --check-prefix=SAME
+
+// More sequences than one CTA sums up.
+// REDEFINE: %{dims} = b=18,sq=49,sk=49
+// RUN: %{tiles} %t/window.mlir | FileCheck %s
 
 // A table at numbers in memory, an order that no bias has, and a factor.
 // REDEFINE: %{dims} = b=2,sq=40,sk=70
@@ -43,12 +52,32 @@
 // DISTANCE: tile.launch @{{.*}}daux0_zero
 // DISTANCE: tile.launch @{{.*}}daux0_sums
 // DISTANCE: tile.launch @{{.*}}daux0 args
-// DISTANCE: tile.add_exact %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}} : index, index, tensor<[[SHAPE:.*]]xindex>] diagonal : tensor<[[SHAPE]]xf32>
+// Blocks along a diagonal are added up in a loop, with elements that are read in
+// front of it, and added in memory behind it.
+// DISTANCE: gpu.func @distance_daux0_sums
+// DISTANCE: %[[TABLE:.*]] = tile.gather
+// DISTANCE: %[[TERMS:.*]] = scf.for %{{.*}} iter_args(%[[OUTER:.*]] = %{{.*}}) -> (
+// DISTANCE: scf.for %{{.*}} iter_args(%[[SUM:.*]] = %[[OUTER]]) -> (
+// DISTANCE-NOT: tile.gather
+// DISTANCE: arith.addf %{{.*}}, %[[TABLE]] :
+// DISTANCE: arith.addf %[[SUM]], %{{.*}} :
+// DISTANCE: scf.yield
+// DISTANCE: tile.add_exact %[[TERMS]], %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}} : index, index, tensor<[[SHAPE:.*]]xindex>] diagonal : tensor<[[SHAPE]]xf32>
 // RUN: fa3-opt %t/window.mlir --attention-expand-mods --attention-derive-gradient --attention-to-tile | FileCheck %s --check-prefix=WINDOW
 // WINDOW: "more than 4294967296 pairs
-// WINDOW: tile.add_exact
+// Those of several sequences are.
+// WINDOW: gpu.func @window_daux0_sums
+// WINDOW: %[[MANY:.*]] = arith.constant 16 : index
+// WINDOW: %[[TERMS:.*]] = scf.for %{{.*}} iter_args(
+// WINDOW: tile.add_exact %[[TERMS]]
 // WINDOW-NOT: diagonal
 // WINDOW: : tensor<
+// What differs by sequence is added for each block.
+// RUN: fa3-opt %t/hops.mlir --attention-expand-mods --attention-derive-gradient --attention-to-tile | FileCheck %s --check-prefix=HOPS
+// HOPS: gpu.func @hops_daux1_sums
+// HOPS: scf.for
+// HOPS-NOT: scf.yield
+// HOPS: tile.add_exact
 
 //--- distance.mlir
 !q = tensor<?x4x?x64xf16>
