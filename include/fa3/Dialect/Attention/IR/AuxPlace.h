@@ -43,9 +43,8 @@ bool isSharedByBatch(BackwardOp op, const AuxPlace &place);
 
 /// Values of `score_mod` that are the same for query i + n and key j + n as for
 /// i and j, if `alongDiagonals`, and in all sequences, if `byBatch`.
-llvm::SmallVector<mlir::Value> getSharedValues(BackwardOp op,
-                                               bool alongDiagonals,
-                                               bool byBatch);
+llvm::SmallVector<mlir::Value>
+getSharedValues(BackwardOp op, bool alongDiagonals, bool byBatch);
 
 } // namespace fa3::attention
 
