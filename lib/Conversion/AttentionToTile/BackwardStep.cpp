@@ -157,13 +157,13 @@ BackwardBuilder::Sums BackwardBuilder::buildStep(const Rows &own,
   }
   if (gradients)
     ofScores = derive(weights, gradients, keep, isKept, queries, expander);
-  if (products.aux == BackwardProducts::OfTable && !sums.ofAux)
-    addToTable(expander, buildAuxTerms(expander, keep),
-               arith::AddIOp::create(
-                   b, arith::DivUIOp::create(b, own.first, index(rows)),
-                   sequences.batch));
-  else if (products.aux != BackwardProducts::None)
+  if (products.aux == BackwardProducts::OfTable && !sums.ofAux) {
+    Value tile = arith::DivUIOp::create(b, own.first, index(rows));
+    Value number = arith::AddIOp::create(b, tile, sequences.batch);
+    addToTable(expander, buildAuxTerms(expander, keep), number);
+  } else if (products.aux != BackwardProducts::None) {
     sums.ofAux = addToAux(expander, keep, sums.ofAux);
+  }
   if (sums.ofRows) {
     Value parts = tile::ReduceOp::create(
         b, sums.ofRows.getType(), tile::ReduceKind::add, weights, Value(), 1,

@@ -80,8 +80,9 @@ BackwardBuilder::Walk BackwardBuilder::getWalk(Value number) {
       arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, ofKeys);
   Value behind = arith::SubIOp::create(b, number, ofKeys);
   Value perRow = index(rows / columns);
+  Value second = index(1);
   row = arith::AddIOp::create(b, arith::DivUIOp::create(b, behind, perRow),
-                              index(1));
+                              second);
   row = arith::SelectOp::create(b, isOfFirst, index(0), row);
   column = arith::SelectOp::create(b, isOfFirst, number,
                                    arith::RemUIOp::create(b, behind, perRow));
@@ -127,11 +128,13 @@ void BackwardBuilder::buildAuxOfWalks() {
     // Blocks that the end cuts come first.
     return loop(walk.count, carried, [&](Value step, Sums carried) {
       Value last = arith::SubIOp::create(b, walk.count, index(1));
+      Value perStep = index(rows);
       Value moved = arith::MulIOp::create(
-          b, arith::SubIOp::create(b, last, step), index(rows));
+          b, arith::SubIOp::create(b, last, step), perStep);
       Value query = arith::AddIOp::create(b, walk.query, moved);
-      return buildBlock(loadQueries(query, rows, /*areSummed=*/false),
-                        arith::AddIOp::create(b, walk.key, moved), carried);
+      Value key = arith::AddIOp::create(b, walk.key, moved);
+      return buildBlock(loadQueries(query, rows, /*areSummed=*/false), key,
+                        carried);
     });
   };
   Sums sums;

@@ -125,23 +125,14 @@ static std::pair<Type, std::string> getAccessType(OpBuilder &builder,
           "b" + std::to_string(bytes * 8)};
 }
 
-/// Where the four words of a lane lie after exchangeQuad: lane q is 4 q bytes
-/// behind lane 0, its words are 16 q.
-static Value addLaneOfQuad(OpBuilder &builder, Location loc, Value address,
-                           Value lane) {
+/// Where the four words of a lane lie that it exchanges with one lane
+/// (exchangePair) or three (exchangeQuad). Lane n of them is 8 n or 4 n bytes
+/// behind the first, its words are 32 n or 16 n.
+static Value addLane(OpBuilder &builder, Location loc, Value address,
+                     Value lane, bool ofPair) {
   IntegerBuilder ints(builder, loc);
-  Value offset = ints.mul(ints.bitAnd(lane, 3), 12);
-  return arith::AddIOp::create(
-      builder, loc, address,
-      arith::ExtUIOp::create(builder, loc, builder.getI64Type(), offset));
-}
-
-/// Where the four words of a lane lie of which it exchanges two (exchangePair):
-/// the odd one's are 32 bytes behind those of the even one, its columns 8.
-static Value addLaneOfPair(OpBuilder &builder, Location loc, Value address,
-                           Value lane) {
-  IntegerBuilder ints(builder, loc);
-  Value offset = ints.mul(ints.bitAnd(lane, 1), 24);
+  Value number = ints.bitAnd(lane, ofPair ? 1 : 3);
+  Value offset = ints.mul(number, ofPair ? 24 : 12);
   return arith::AddIOp::create(
       builder, loc, address,
       arith::ExtUIOp::create(builder, loc, builder.getI64Type(), offset));
@@ -241,7 +232,7 @@ struct FragmentLoadPattern : KernelPattern<FragmentLoadOp> {
       LinearLayout::Basis offset = layout.getRegisterOffset(quad.front());
       Load &load = loads.emplace_back();
       Value first = access.getAddress(offset, load.immediate);
-      load.address = addLaneOfPair(rewriter, loc, first, lane);
+      load.address = addLane(rewriter, loc, first, lane, /*ofPair=*/true);
       load.predicate = access.getPredicate(offset, Value());
     }
     SmallVector<Type> types(4 * loads.size(), word);
@@ -476,8 +467,7 @@ struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
     words = areWords ? exchangePair(builder, loc, lane, words)
                      : exchangeQuad(builder, loc, lane, words);
     const Store &first = stores[quad.front() / 2];
-    Value address = areWords ? addLaneOfPair(builder, loc, first.address, lane)
-                             : addLaneOfQuad(builder, loc, first.address, lane);
+    Value address = addLane(builder, loc, first.address, lane, areWords);
     emitPredicatedAsm(builder, loc, first.predicate,
                       "st.global.v4.b32 [$0+" + Twine(first.immediate) +
                           "], {$1, $2, $3, $4};",

@@ -358,14 +358,14 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
       RankedTensorType tile = view.getView().getType().getTile();
       int64_t stepColumns = getStepColumns(tile);
       int64_t perStep = getStepRegisters(view, group);
-      bool isShort = isOfOneStage(view, dots);
+      bool isOneStage = isOfOneStage(view, dots);
       int64_t count = 0;
       if (wanted) {
         count = *wanted;
       } else if (llvm::any_of(dots, isLate)) {
         count = lateSteps / left;
         lateSteps -= count;
-      } else if (isShort) {
+      } else if (isOneStage) {
         if (!readColumns && !loadsTiles(group) && !readsPlaces(group) &&
             code.isShort())
           count = chooseStepsOfOneStage(view, dots, spare - code.getUnseen(),
@@ -379,7 +379,7 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
       count = std::min(count, tile.getDimSize(1) / stepColumns);
       if (count == 0)
         continue;
-      if (!isShort)
+      if (!isOneStage)
         spare -= count * perStep;
       holdColumns(view, dots, count * stepColumns);
       held += count;
