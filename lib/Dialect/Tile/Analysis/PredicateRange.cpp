@@ -361,7 +361,7 @@ static bool keepsStep(warp::GroupOp group) {
 /// In such a group steps are the same in all replicas: the replica becomes one
 /// more coordinate.
 static void spreadOverReplicas(TileForm &form) {
-  for (auto [atom, coefficient] : SmallVector(form.base.terms)) {
+  for (auto [atom, coefficient] : llvm::to_vector(form.base.terms)) {
     auto argument = dyn_cast<BlockArgument>(atom);
     auto group =
         argument ? dyn_cast<warp::GroupOp>(argument.getOwner()->getParentOp())
