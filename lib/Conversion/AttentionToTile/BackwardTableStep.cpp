@@ -93,8 +93,9 @@ BackwardBuilder::Walk BackwardBuilder::getWalk(Value number) {
     Value left = arith::SubIOp::create(b, end, first);
     return blocksOf(arith::MaxSIOp::create(b, left, index(0)), rows);
   };
-  walk.count = arith::MinSIOp::create(b, stepsTo(queries, walk.query),
-                                      stepsTo(keys, walk.key));
+  Value toLastKey = stepsTo(keys, walk.key);
+  Value toLastQuery = stepsTo(queries, walk.query);
+  walk.count = arith::MinSIOp::create(b, toLastQuery, toLastKey);
   return walk;
 }
 
