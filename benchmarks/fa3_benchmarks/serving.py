@@ -191,7 +191,7 @@ class PackedGradientCell(ServingCell):
 def filling_parts(batch: int, queries: int, key_heads: int, group: int,
                   keys: int) -> int:  # fmt: skip
     """Parts of the keys that fill the GPU with tiles, nearly as launches choose them
-    (lib/Conversion/AttentionToTile/SplitCount.cpp)."""
+    (lib/Conversion/AttentionToTile/Plan/SplitCount.cpp)."""
     tiles = batch * key_heads * -(-queries * group // _ROWS)
     for waves in (1, 2, 4):
         count = waves * _SMS // tiles

@@ -1,12 +1,12 @@
 //===- AttentionToTile.cpp - attention-to-tile ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/AttentionToTile/AttentionToTile.h"
-#include "BackwardKernels.h"
-#include "ForwardKernels.h"
-#include "ListKernels.h"
-#include "MergeKernel.h"
-#include "QuantizeKernels.h"
-#include "UpdateKernel.h"
+#include "Backward/BackwardKernels.h"
+#include "Forward/ForwardKernels.h"
+#include "Operands/ListKernels.h"
+#include "Operands/MergeKernel.h"
+#include "Operands/QuantizeKernels.h"
+#include "Operands/UpdateKernel.h"
 #include "fa3/Dialect/Attention/Contract/HostFunction.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,0 +1,362 @@
+//===- ForwardKernels.cpp - kernels of a forward --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "ForwardKernels.h"
+#include "../Emit/KernelArguments.h"
+#include "../Emit/SequenceCode.h"
+#include "../Plan/Cost.h"
+#include "../Plan/ForwardFacts.h"
+#include "../Plan/SplitCount.h"
+#include "Kernel.h"
+#include "fa3/Dialect/Attention/Contract/Captures.h"
+#include "fa3/Dialect/Attention/Contract/Quantization.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+using namespace fa3;
+using attention::ForwardOp;
+using attention::HostFunction;
+
+namespace {
+/// Builds the kernels of one forward.
+class ForwardBuilder {
+public:
+  ForwardBuilder(HostFunction &host, gpu::GPUModuleOp module)
+      : host(host), module(module), forward(host.forward) {}
+
+  FailureOr<ForwardKernels> build(const ForwardOptions &options);
+
+private:
+  /// Kernels take arrays whose last dimension is contiguous.
+  Value getValues();
+  /// What makes heads of arrays rows: those have `inFront` dimensions in front
+  /// of the others.
+  void view(const std::optional<GroupPacking> &packing,
+            ArrayRef<Value *> arrays, unsigned inFront);
+  /// Creates a kernel that only returns and says which of its arguments
+  /// `operands` are.
+  std::pair<gpu::GPUFuncOp, KernelArguments>
+  createKernel(StringRef name, Value q, Value qv, AttentionResults results,
+               AttentionResults parts, KernelOperands &operands);
+  LogicalResult buildAttention(const ForwardPlan &plan,
+                               KernelOperands &operands);
+  void buildLaunch(gpu::GPUFuncOp kernel, const KernelArguments &arguments);
+  /// Kernels that merge parts: one for few of them and one for more, where
+  /// only the launch knows. Gives how many there are.
+  FailureOr<int64_t> buildMerge(const std::optional<GroupPacking> &packing);
+  /// Memory for an output that another kernel edits, and that kernel.
+  AttentionResults allocateUnedited();
+  void buildEdit();
+
+  HostFunction &host;
+  gpu::GPUModuleOp module;
+  ForwardOp forward;
+  Value values;
+  attention::Captures captures;
+  /// Where parts of the keys go, null for none; and how many each has.
+  AttentionResults parts;
+  int64_t partKeys = 0;
+  /// An output in f32 that is edited by a kernel of its own, and its lse where
+  /// that takes in a previous one; null for none.
+  AttentionResults unedited;
+  /// Previous results, as kernels see them.
+  Value previousO, previousLse;
+};
+} // namespace
+
+Value ForwardBuilder::getValues() {
+  if (!forward.getTransposedV())
+    return host.v;
+  OpBuilder onHost = host.getBuilder();
+  AffineMap map = AffineMap::getPermutationMap(ArrayRef<int64_t>{0, 1, 3, 2},
+                                               module.getContext());
+  return memref::TransposeOp::create(onHost, forward.getLoc(), host.v,
+                                     AffineMapAttr::get(map));
+}
+
+void ForwardBuilder::view(const std::optional<GroupPacking> &packing,
+                          ArrayRef<Value *> arrays, unsigned inFront) {
+  if (!packing)
+    return;
+  OpBuilder onHost = host.getBuilder();
+  ImplicitLocOpBuilder b(forward.getLoc(), onHost);
+  unsigned ofHeads = forward.getPlaceRank(attention::Sequence::query) - 2;
+  for (Value *array : arrays)
+    *array = viewGroups(b, *array, ofHeads + inFront, *packing);
+}
+
+std::pair<gpu::GPUFuncOp, KernelArguments>
+ForwardBuilder::createKernel(StringRef name, Value q, Value qv,
+                             AttentionResults results, AttentionResults parts,
+                             KernelOperands &operands) {
+  KernelArguments arguments;
+  for (Value value : {q, host.k, values, qv})
+    arguments.add(value);
+  for (Value value : host.aux)
+    arguments.add(value);
+  for (Value value :
+       {results.o, results.lse, results.plain, results.maxLogits, host.scale})
+    arguments.add(value);
+  for (Value value : host.scales)
+    arguments.add(value);
+  for (Value value : {host.maxQ, host.sinks, parts.o, parts.lse,
+                      parts.maxLogits, previousO, previousLse})
+    arguments.add(value);
+  for (auto [value, hostValue] : captures)
+    arguments.add(hostValue);
+
+  gpu::GPUFuncOp kernel =
+      fa3::createKernel(module, forward.getLoc(), name, arguments.getTypes());
+  OpBuilder builder(kernel.getBody().front().getTerminator());
+  auto inKernel = [&](Value value) {
+    return arguments.lookup(builder, kernel, value);
+  };
+  operands.q = inKernel(q);
+  operands.k = inKernel(host.k);
+  operands.v = inKernel(values);
+  operands.qv = inKernel(qv);
+  operands.o = inKernel(results.o);
+  operands.lse = inKernel(results.lse);
+  operands.plain = inKernel(results.plain);
+  operands.maxLogits = inKernel(results.maxLogits);
+  operands.scale = inKernel(host.scale);
+  operands.maxQ = inKernel(host.maxQ);
+  operands.sinks = inKernel(host.sinks);
+  operands.previousO = inKernel(previousO);
+  operands.previousLse = inKernel(previousLse);
+  operands.batch = host.batchExtent;
+  for (Value value : host.aux)
+    operands.aux.push_back(inKernel(value));
+  for (Value value : host.scales)
+    operands.scales.push_back(inKernel(value));
+  for (auto [value, hostValue] : captures)
+    operands.captures.map(value, inKernel(hostValue));
+  return {kernel, std::move(arguments)};
+}
+
+void ForwardBuilder::buildLaunch(gpu::GPUFuncOp kernel,
+                                 const KernelArguments &arguments) {
+  OpBuilder builder = host.getBuilder();
+  ImplicitLocOpBuilder b(forward.getLoc(), builder);
+  // The host does not know the work of places and of listed blocks.
+  SmallVector<Value> cost;
+  if (!forward.getSizesOfBlocks() &&
+      !forward.hasPlace(attention::Sequence::query) &&
+      !forward.hasPlace(attention::Sequence::key))
+    cost = {buildFlops(b, host), buildBytes(b, host)};
+  launchKernel(b, b.getLoc(), module, kernel, arguments.get(), cost);
+}
+
+LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
+                                             KernelOperands &operands) {
+  Value q = host.q, qv = host.qv;
+  AttentionResults results = {host.o, host.lse, host.plain, host.maxLogits};
+  bool isEdited = !forward.getEpilogue().empty() || host.previousO;
+  if (isEdited && !host.splits && !fitsOutput(forward)) {
+    unedited = allocateUnedited();
+    results.o = unedited.o;
+    if (unedited.lse)
+      results.lse = unedited.lse;
+    results.plain = Value();
+    operands.isUnedited = true;
+  } else if (!host.splits) {
+    previousO = host.previousO;
+    previousLse = host.previousLse;
+    view(operands.packing, {&previousO, &previousLse}, 0);
+  }
+  operands.partKeys = partKeys;
+  view(operands.packing, {&q, &qv}, 0);
+  view(operands.packing, results.list(), 0);
+  limitSequences(host, attention::Sequence::query);
+  captures = attention::collectCaptures(forward.getOperation(), host.values);
+  if (host.splits) {
+    parts = allocateParts(host, operands.packing, plan.tile.blockM, partKeys);
+    results = parts;
+    view(operands.packing, results.list(), 1);
+    operands.inParts = true;
+  }
+  auto [kernel, arguments] =
+      createKernel(host.function.getName(), q, qv, results, {}, operands);
+  OpBuilder builder(kernel.getBody().front().getTerminator());
+  if (failed(buildKernelBody(builder, forward, operands, plan.tile,
+                             plan.accumulation)))
+    return failure();
+  buildLaunch(kernel, arguments);
+  return success();
+}
+
+FailureOr<int64_t>
+ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
+  KernelOperands operands;
+  operands.partKeys = partKeys;
+  // Sinks are read head by head.
+  operands.packing = packing;
+  if (std::optional<GroupPacking> heads = chooseHeadPacking(host);
+      heads && !host.sinks)
+    operands.packing = heads;
+  Value q = host.q;
+  AttentionResults results = {host.o, host.lse, host.plain, host.maxLogits};
+  previousO = host.previousO;
+  previousLse = host.previousLse;
+  view(operands.packing, {&q, &previousO, &previousLse}, 0);
+  view(operands.packing, results.list(), 0);
+  view(operands.packing, parts.list(), 1);
+
+  OpBuilder onHost = host.getBuilder();
+  auto build = [&](OpBuilder &onHost, PartCount count) {
+    StringRef name = count == PartCount::few ? "_merge_few" : "_merge";
+    KernelOperands merged = operands;
+    auto [merge, arguments] =
+        createKernel((host.function.getName() + name).str(), q,
+                     /*qv=*/Value(), results, parts, merged);
+    OpBuilder builder(merge.getBody().front().getTerminator());
+    AttentionResults inKernel;
+    for (auto [own, value] : llvm::zip_equal(inKernel.list(), parts.list()))
+      *own = arguments.lookup(builder, merge, *value);
+    if (failed(buildMergeBody(builder, forward, merged, inKernel, count)))
+      return failure();
+    launchKernel(onHost, forward.getLoc(), module, merge, arguments.get());
+    return success();
+  };
+  std::optional<int64_t> given = getConstantIntValue(host.splits);
+  if (!partKeys && given && *given > 0) {
+    bool isFew = *given <= kFewParts;
+    if (failed(build(onHost, isFew ? PartCount::few : PartCount::any)))
+      return failure();
+    return 1;
+  }
+  // Parts of a fixed number of keys have the same bits in both kernels if the
+  // one for few looks at all of them at once.
+  ImplicitLocOpBuilder b(forward.getLoc(), onHost);
+  Value most =
+      arith::ConstantIndexOp::create(b, partKeys ? kFewAtOnce : kFewParts);
+  Value isFew = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::sle, memref::DimOp::create(b, parts.o, 0), most);
+  auto choice = scf::IfOp::create(b, isFew, /*withElseRegion=*/true);
+  OpBuilder few = choice.getThenBodyBuilder(),
+            many = choice.getElseBodyBuilder();
+  if (failed(build(few, PartCount::few)) || failed(build(many, PartCount::any)))
+    return failure();
+  return 2;
+}
+
+AttentionResults ForwardBuilder::allocateUnedited() {
+  OpBuilder builder = host.getBuilder();
+  ImplicitLocOpBuilder b(forward.getLoc(), builder);
+  auto type = cast<MemRefType>(host.o.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = getTileWidth(shape.back());
+  SmallVector<Value> extents;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    extents.push_back(memref::DimOp::create(b, host.o, axis));
+  AttentionResults results;
+  results.o = attention::allocateWorkspace(
+      b, RankedTensorType::get(shape, b.getF32Type()), extents, "o_unedited");
+  if (!host.previousO)
+    return results;
+  shape.pop_back();
+  extents.pop_back();
+  results.lse = attention::allocateWorkspace(
+      b, RankedTensorType::get(shape, b.getF32Type()), extents, "lse_unedited");
+  return results;
+}
+
+void ForwardBuilder::buildEdit() {
+  KernelOperands operands;
+  previousO = host.previousO;
+  previousLse = host.previousLse;
+  AttentionResults results = {host.o, previousO ? host.lse : Value(),
+                              host.plain, /*maxLogits=*/Value()};
+  auto [kernel, arguments] =
+      createKernel((host.function.getName() + "_epilogue").str(), host.q,
+                   /*qv=*/Value(), results, unedited, operands);
+  OpBuilder builder(kernel.getBody().front().getTerminator());
+  AttentionResults inKernel;
+  inKernel.o = arguments.lookup(builder, kernel, unedited.o);
+  inKernel.lse = arguments.lookup(builder, kernel, unedited.lse);
+  buildEditBody(builder, forward, operands, inKernel);
+  OpBuilder onHost = host.getBuilder();
+  launchKernel(onHost, forward.getLoc(), module, kernel, arguments.get());
+}
+
+namespace {
+/// A plan and what it was made from.
+struct Decision {
+  std::optional<GroupPacking> packing;
+  ForwardFacts facts;
+  ForwardPlan plan;
+};
+} // namespace
+
+static FailureOr<Decision> decide(HostFunction &host,
+                                  const ForwardOptions &options) {
+  FailureOr<std::optional<GroupPacking>> packing =
+      chooseGroupPacking(host, options.packGqa);
+  if (failed(packing))
+    return failure();
+  FailureOr<ForwardFacts> facts =
+      readForwardFacts(host, *packing, options.loads);
+  if (failed(facts))
+    return failure();
+  FailureOr<ForwardPlan> plan =
+      planForward(*facts, options.plan, [&](const Twine &sentence) {
+        host.forward.emitOpError(sentence);
+      });
+  if (failed(plan))
+    return failure();
+  return Decision{*packing, *facts, *plan};
+}
+
+FailureOr<ForwardPlan> fa3::planForward(HostFunction &host,
+                                        const ForwardOptions &options) {
+  FailureOr<Decision> decision = decide(host, options);
+  if (failed(decision))
+    return failure();
+  return decision->plan;
+}
+
+FailureOr<ForwardKernels> ForwardBuilder::build(const ForwardOptions &options) {
+  int64_t valueWidth = forward.getValueHeadDim();
+  if (forward.getSplits() && getTileWidth(valueWidth) != valueWidth)
+    return forward.emitOpError("splits keys: expects a head dim of v that is a "
+                               "multiple of 8, whose parts are copied in bulk, "
+                               "got ")
+           << valueWidth;
+  FailureOr<Decision> decision = decide(host, options);
+  if (failed(decision))
+    return failure();
+  const auto &[packing, facts, plan] = *decision;
+  if (host.splits && options.partKeys % plan.tile.blockN)
+    return forward.emitOpError("splits keys: expects part-keys to be a "
+                               "multiple of the ")
+           << plan.tile.blockN << " keys of a step, got " << options.partKeys;
+  remarkNumbers(forward, facts, plan);
+  partKeys = options.partKeys;
+  values = getValues();
+  KernelOperands operands;
+  operands.packing = packing;
+  operands.pieceRows = plan.pieceRows;
+  if (failed(buildAttention(plan, operands)))
+    return failure();
+  ForwardKernels kernels{1, packing.has_value()};
+  if (host.splits) {
+    FailureOr<int64_t> merges = buildMerge(packing);
+    if (failed(merges))
+      return failure();
+    kernels.kernels += *merges;
+  }
+  if (unedited.o) {
+    buildEdit();
+    ++kernels.kernels;
+  }
+  return kernels;
+}
+
+FailureOr<ForwardKernels>
+fa3::buildForwardKernels(HostFunction &host, gpu::GPUModuleOp module,
+                         const ForwardOptions &options) {
+  return ForwardBuilder(host, module).build(options);
+}

@@ -1,0 +1,101 @@
+//===- KernelPlaces.cpp - lengths and places of sequences -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the regions of lengths and places say, as scalars of a kernel.
+//===----------------------------------------------------------------------===//
+
+#include "../Emit/Places.h"
+#include "KernelBuilder.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace fa3;
+using attention::Sequence;
+
+SequenceCode KernelBuilder::getSequences() {
+  return SequenceCode(
+      b, op,
+      {operands.q, operands.k, operands.aux, operands.maxQ, operands.batch},
+      operands.captures);
+}
+
+SmallVector<Value> KernelBuilder::expandScalars(Region &region,
+                                                ValueRange arguments) {
+  return getSequences().expand(region, arguments, queryLength, keyLength);
+}
+
+int64_t KernelBuilder::getRankOfRows() {
+  if (op)
+    return op.getPlaceRank(Sequence::query);
+  int64_t rank = cast<MemRefType>(operands.q.getType()).getRank() - 1;
+  return operands.packing ? rank - 1 : rank;
+}
+
+void KernelBuilder::buildLengths() {
+  if (!op || !op.hasLengths()) {
+    storeEnd = endRow;
+    return;
+  }
+  SmallVector<Value> lengths = expandScalars(op.getLengthsRegion(), batch);
+  auto limit = [&](Value length, Sequence sequence, Value extent) -> Value {
+    length = arith::MaxSIOp::create(b, length, index(0));
+    return op.hasPlace(sequence)
+               ? length
+               : arith::MinSIOp::create(b, length, extent).getResult();
+  };
+  queryLength = limit(lengths[0], Sequence::query, queryLength);
+  keyLength = limit(lengths[1], Sequence::key, keyLength);
+  endRow =
+      operands.maxQ
+          ? arith::MinSIOp::create(b, queryLength, operands.maxQ).getResult()
+          : queryLength;
+  storeEnd = getRowPlace(Sequence::query, head, endRow).back();
+}
+
+SmallVector<Value> KernelBuilder::getRowPlace(Sequence sequence, Value ofHead,
+                                              Value row) {
+  if (!batch)
+    return {ofHead, row};
+  if (!op || op.getPlaceRegion(sequence).empty())
+    return {batch, ofHead, row};
+  Region &region = op.getPlaceRegion(sequence);
+  return expandScalars(region, {batch, ofHead, row});
+}
+
+Value KernelBuilder::loadKeys(Value memref, RankedTensorType type,
+                              Value firstKey, bool areClean) {
+  // Where sequences fill their arrays, copies end with these.
+  Value limit;
+  if (areClean && op.hasLengths())
+    limit = arith::SubIOp::create(b, keyLength, firstKey);
+  if (!operands.pieceRows) {
+    SmallVector<Value> place = getRowPlace(Sequence::key, keyHead, firstKey);
+    place.push_back(index(0));
+    return tile::LoadOp::create(b, type, memref, place, limit, IntegerAttr(),
+                                IntegerAttr(), /*placesCount=*/0);
+  }
+  // A piece behind the last key is one of zeros: it lies outside of the array.
+  // The code of places is asked for keys that there are.
+  Value one = index(1), zero = index(0);
+  Value nowhere = memref::DimOp::create(b, memref, 0);
+  Value last =
+      arith::MaxSIOp::create(b, arith::SubIOp::create(b, keyLength, one), zero);
+  auto load = tile::LoadOp::create(
+      b, type, memref, ValueRange(), limit, IntegerAttr(),
+      b.getI64IntegerAttr(columns / operands.pieceRows), /*placesCount=*/1);
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = b.createBlock(&load.getPlaces().front(), {}, b.getIndexType(),
+                               b.getLoc());
+  Value key =
+      arith::AddIOp::create(b, firstKey,
+                            arith::MulIOp::create(b, block->getArgument(0),
+                                                  index(operands.pieceRows)));
+  Value isKey =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key, keyLength);
+  SmallVector<Value> place = getRowPlace(
+      Sequence::key, keyHead, arith::MinSIOp::create(b, key, last).getResult());
+  place.front() = arith::SelectOp::create(b, isKey, place.front(), nowhere);
+  place.push_back(zero);
+  tile::YieldOp::create(b, place);
+  return load;
+}
