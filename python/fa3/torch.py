@@ -9,11 +9,12 @@ scaled_dot_product_attention (fa3.sdpa).
 
 from __future__ import annotations
 
-from typing import Any, Callable
+import importlib
+from typing import TYPE_CHECKING, Any, Callable
 
 import torch
 
-from . import sdpa
+from . import _list_in_torch
 from .autograd import nodes
 from .autograd.namespace import NAME
 from .autograd.operators import ops
@@ -23,17 +24,30 @@ from .errors import ArgumentError
 from .kernels.arguments import Arguments
 from .kernels.blocks import Lists
 from .mods.trace import Traced
-from .sdpa import Report, activate, deactivate, is_active, register, report
 from .support import tensors, watch
 from .support.values import number
+
+if TYPE_CHECKING:
+    from .sdpa import Report, activate, deactivate, is_active, register, report
 
 __all__ = [
     "Report", "activate", "attention", "deactivate", "is_active", "register", "report",
     "set_backward",
 ]  # fmt: skip
 
+#: Those of the switch, imported at the first use: a call needs none of them.
+_OF_THE_SWITCH = ("Report", "activate", "deactivate", "is_active", "register", "report")
+
 if NAME == "fa3":  # not a second copy of the package
-    register()
+    _list_in_torch()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_THE_SWITCH:
+        value = getattr(importlib.import_module(".sdpa", __package__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def set_backward(kind: str | None) -> None:
@@ -46,7 +60,6 @@ def set_backward(kind: str | None) -> None:
 
 
 nodes.run_in_c(nodes.Dense)
-sdpa.run_in_c()
 
 
 def set_unused_rows(kind: str) -> None:

@@ -52,6 +52,22 @@ class ImportTest(unittest.TestCase):
 
     @support.needs_torch
     @support.needs_interpreter
+    def test_gradients_import_neither_the_switch_nor_serving(self):
+        """They are half of what a first gradient would take to import; what fa3.torch has
+        of the switch is there all the same."""
+        script = (
+            "import sys, torch, fa3\n"
+            "q = torch.randn(1, 2, 9, 16, dtype=torch.float16, requires_grad=True)\n"
+            "fa3.attention(q, q, q, interpret=True).sum().backward()\n"
+            "print([n for n in sys.modules if n.startswith(('fa3.sdpa', 'fa3.serving'))])\n"
+            "import fa3.torch\n"
+            "print(fa3.torch.is_active(), fa3.torch.Report is fa3.sdpa.Report)\n"
+            "print(hasattr(fa3.torch, 'nothing'))"
+        )
+        self.assertEqual(run(script).splitlines(), ["[]", "False True", "False"])
+
+    @support.needs_torch
+    @support.needs_interpreter
     def test_who_looks_on_finds_operators(self):
         """Where fa3.torch was not imported, too."""
         script = (

@@ -16,11 +16,10 @@ import torch
 from ..errors import UnsupportedError
 from ..support import forks
 from .counts import Report, report
-from .switch import Switch, run_in_c
+from .switch import Switch
 
 __all__ = [
     "IMPLEMENTATION", "Report", "activate", "deactivate", "is_active", "register", "report",
-    "run_in_c",
 ]  # fmt: skip
 
 IMPLEMENTATION = "fa3-compiler"

@@ -205,9 +205,7 @@ class _Node(nodes.Dense):
 #: _Node.apply without what it does for transforms, at which somebody looks.
 _apply = super(torch.autograd.Function, _Node).apply
 
-
-def run_in_c() -> None:
-    nodes.run_in_c(_Node)
+nodes.run_in_c(_Node)
 
 
 _c = torch._C
