@@ -25,10 +25,7 @@ public:
       : KernelMath(op.getLoc(), builder), op(op), operands(operands),
         products(part.products), rows(part.tile.blockM),
         columns(part.tile.blockN),
-        sequences(b, op,
-                  {operands.q, operands.k, operands.aux, operands.maxQ,
-                   operands.batch},
-                  operands.captures) {}
+        sequences(b, op, operands, operands.captures) {}
 
   void build();
 

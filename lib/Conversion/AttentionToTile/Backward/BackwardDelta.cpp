@@ -120,10 +120,7 @@ void DeltaBuilder::build(const DeltaInputs &inputs, double unit) {
   // Code on the output takes registers beside what it reads.
   const int64_t kMostColumns = inputs.editedGrad ? 32 : 64;
   constexpr attention::Sequence kQuery = attention::Sequence::query;
-  sequences.emplace(b, op,
-                    SequenceOperands{operands.q, operands.k, operands.aux,
-                                     operands.maxQ, operands.batch},
-                    operands.captures);
+  sequences.emplace(b, op, operands, operands.captures);
   Value heads = memref::DimOp::create(b, inputs.o, op.getPlaceRank(kQuery) - 2);
   std::tie(first, head) = sequences->openGrid(
       kQuery, kRows, heads, SequenceCode::getStatisticRows(op) / kRows);

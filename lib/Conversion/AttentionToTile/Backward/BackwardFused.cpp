@@ -35,10 +35,7 @@ void fa3::buildConvertedRows(OpBuilder &builder, attention::BackwardOp op,
   KernelMath math(op.getLoc(), builder);
   ImplicitLocOpBuilder &b = math.b;
   constexpr attention::Sequence kQuery = attention::Sequence::query;
-  SequenceCode sequences(
-      b, op,
-      {operands.q, operands.k, operands.aux, operands.maxQ, operands.batch},
-      operands.captures);
+  SequenceCode sequences(b, op, operands, operands.captures);
   int64_t rank = op.getPlaceRank(kQuery);
   Value heads = memref::DimOp::create(b, operands.dq, rank - 2);
   auto [first, head] = sequences.openGrid(kQuery, kConvertedRows, heads);

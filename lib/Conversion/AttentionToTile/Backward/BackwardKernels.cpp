@@ -215,7 +215,7 @@ void BackwardKernels::getSequences(function_ref<Value(Value)> get,
                                    Value queries, BackwardOperands &operands,
                                    bool needsAll) {
   operands.maxQ = get(host.maxQ);
-  operands.batch = host.batchExtent;
+  operands.batchExtent = host.batchExtent;
   operands.q = operands.k = get(queries);
   if (!op.hasLengths() && !needsAll)
     return;
@@ -262,32 +262,27 @@ BackwardOperands
 BackwardKernels::getHostOperands(const BackwardProducts &products,
                                  const AuxTarget &aux) {
   BackwardOperands operands;
-  operands.q = host.q;
-  operands.k = host.k;
+  static_cast<attention::Operands &>(operands) = host;
   operands.outGrad = outGrad;
   operands.shift = shift;
   operands.rest = rest;
-  if (products.needsGradient()) {
-    operands.v = host.v;
+  operands.o = operands.lse = operands.lseGrad = Value();
+  if (products.needsGradient())
     operands.delta = delta;
-  }
-  if (products.dq)
-    operands.dq = host.dq;
-  if (products.dk)
-    operands.dk = host.dk;
-  if (products.dv)
-    operands.dv = host.dv;
+  else
+    operands.v = Value();
+  for (auto [isMade, gradient] : {std::pair(products.dq, &operands.dq),
+                                  {products.dk, &operands.dk},
+                                  {products.dv, &operands.dv}})
+    if (!isMade)
+      *gradient = Value();
   if (products.addsDq)
     operands.dqSums = dqSums;
+  operands.auxGrads.clear();
   operands.auxGrad = aux.gradient;
   operands.auxPosition = aux.position;
   operands.auxPlace = aux.place;
-  operands.scale = host.scale;
-  operands.maxQ = host.maxQ;
-  operands.batch = host.batchExtent;
-  llvm::append_range(operands.aux, host.aux);
-  llvm::append_range(operands.transposedAux,
-                     products.ofKeys ? transposedAux : host.aux);
+  operands.transposedAux = products.ofKeys ? transposedAux : host.aux;
   std::optional<int64_t> heads = getConstantIntValue(host.heads);
   operands.hasSingleHeads =
       heads && heads == getConstantIntValue(host.keyHeads);
@@ -298,37 +293,27 @@ void BackwardKernels::buildPart(const BackwardPart &part,
                                 const AuxTarget &aux) {
   const BackwardProducts &products = part.products;
   BackwardOperands operands = getHostOperands(products, aux);
-  constexpr Value BackwardOperands::*kValues[] = {
-      &BackwardOperands::q,       &BackwardOperands::k,
-      &BackwardOperands::v,       &BackwardOperands::outGrad,
-      &BackwardOperands::shift,   &BackwardOperands::delta,
-      &BackwardOperands::rest,    &BackwardOperands::dq,
-      &BackwardOperands::dk,      &BackwardOperands::dv,
-      &BackwardOperands::auxGrad, &BackwardOperands::dqSums,
-      &BackwardOperands::scale};
+  using attention::Role;
+  constexpr Role kOrder[] = {Role::q,       Role::k,       Role::v,
+                             Role::outGrad, Role::shift,   Role::delta,
+                             Role::rest,    Role::dq,      Role::dk,
+                             Role::dv,      Role::auxGrad, Role::dqSums,
+                             Role::scale,   Role::aux,     Role::transposedAux,
+                             Role::maxQ};
   KernelArguments arguments;
-  for (auto value : kValues)
-    arguments.add(operands.*value);
-  for (ValueRange values : {operands.aux, operands.transposedAux})
-    for (Value value : values)
+  for (Role role : kOrder)
+    for (Value value : operands[role])
       arguments.add(value);
-  arguments.add(operands.maxQ);
   for (auto [inRegion, onHost] : captures)
     arguments.add(onHost);
 
   gpu::GPUFuncOp kernel = createKernel(
       aux.gradient ? StringRef(aux.suffix) : products.getName(), arguments);
   OpBuilder inKernel(kernel.getBody().front().getTerminator());
-  auto enter = [&](Value &value) {
-    value = arguments.lookup(inKernel, kernel, value);
-  };
-  for (auto value : kValues)
-    enter(operands.*value);
-  enter(operands.maxQ);
-  llvm::for_each(operands.aux, enter);
+  static_cast<attention::Operands &>(operands) = operands.map(
+      [&](Value value) { return arguments.lookup(inKernel, kernel, value); });
   for (auto [inRegion, onHost] : captures)
     operands.captures.map(inRegion, arguments.lookup(inKernel, kernel, onHost));
-  llvm::for_each(operands.transposedAux, enter);
   buildBackwardBody(inKernel, op, operands, part);
   launch(kernel, arguments, getCost(products));
 }

@@ -49,12 +49,13 @@ SmallVector<Value> SequenceCode::expand(Region &region, ValueRange arguments,
 }
 
 Value SequenceCode::buildBatch() {
-  if (!operands.batch.aux)
+  if (!operands.batchExtent.aux)
     return dim(operands.q, 0);
-  Value extent = dim(operands.aux[*operands.batch.aux], operands.batch.axis);
-  if (operands.batch.more == 0)
+  Value extent =
+      dim(operands.aux[*operands.batchExtent.aux], operands.batchExtent.axis);
+  if (operands.batchExtent.more == 0)
     return extent;
-  extent = arith::SubIOp::create(b, extent, index(operands.batch.more));
+  extent = arith::SubIOp::create(b, extent, index(operands.batchExtent.more));
   return arith::MaxSIOp::create(b, extent, index(0));
 }
 

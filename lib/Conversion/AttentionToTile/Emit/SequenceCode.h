@@ -14,19 +14,13 @@
 
 namespace fa3 {
 
-/// What a kernel takes that says something of sequences.
-struct SequenceOperands {
-  mlir::Value q, k; ///< for their extents
-  llvm::ArrayRef<mlir::Value> aux;
-  mlir::Value maxQ; ///< null for all queries
-  attention::BatchExtent batch;
-};
-
-/// Emits code on lengths and places at the position of a builder.
+/// Emits code on lengths and places at the position of a builder, from the
+/// extents of q and k, auxiliary operands and the bound of queries.
 class SequenceCode : IndexBuilder {
 public:
   SequenceCode(mlir::ImplicitLocOpBuilder &b, attention::ScoredOpInterface op,
-               SequenceOperands operands, const mlir::IRMapping &captures)
+               const attention::Operands &operands,
+               const mlir::IRMapping &captures)
       : IndexBuilder(b), op(op), operands(operands), captures(captures) {}
 
   /// Reads what q and k have room for.
@@ -87,7 +81,7 @@ public:
 private:
   mlir::Value queryExtent, keyExtent;
   attention::ScoredOpInterface op;
-  SequenceOperands operands;
+  const attention::Operands &operands;
   const mlir::IRMapping &captures;
 };
 

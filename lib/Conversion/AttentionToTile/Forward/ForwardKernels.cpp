@@ -36,11 +36,13 @@ private:
   /// of the others.
   void view(const std::optional<GroupPacking> &packing,
             ArrayRef<Value *> arrays, unsigned inFront);
+  /// What kernels take of the host function: no parts, and with the results.
+  attention::Operands getTaken();
   /// Creates a kernel that only returns and says which of its arguments
   /// `operands` are.
   std::pair<gpu::GPUFuncOp, KernelArguments>
-  createKernel(StringRef name, Value q, Value qv, AttentionResults results,
-               AttentionResults parts, KernelOperands &operands);
+  createKernel(StringRef name, const attention::Operands &taken,
+               KernelOperands &operands);
   LogicalResult buildAttention(const ForwardPlan &plan,
                                KernelOperands &operands);
   void buildLaunch(gpu::GPUFuncOp kernel, const KernelArguments &arguments);
@@ -62,8 +64,6 @@ private:
   /// An output in f32 that is edited by a kernel of its own, and its lse where
   /// that takes in a previous one; null for none.
   AttentionResults unedited;
-  /// Previous results, as kernels see them.
-  Value previousO, previousLse;
 };
 } // namespace
 
@@ -88,22 +88,30 @@ void ForwardBuilder::view(const std::optional<GroupPacking> &packing,
     *array = viewGroups(b, *array, ofHeads + inFront, *packing);
 }
 
+attention::Operands ForwardBuilder::getTaken() {
+  attention::Operands taken = host;
+  taken.v = values;
+  taken.splits = Value();
+  return taken;
+}
+
+/// The results among operands.
+static std::array<Value *, 4> listResults(attention::Operands &operands) {
+  return {&operands.o, &operands.lse, &operands.plain, &operands.maxLogits};
+}
+
+static void setResults(attention::Operands &operands,
+                       AttentionResults results) {
+  for (auto [own, value] :
+       llvm::zip_equal(listResults(operands), results.list()))
+    *own = *value;
+}
+
 std::pair<gpu::GPUFuncOp, KernelArguments>
-ForwardBuilder::createKernel(StringRef name, Value q, Value qv,
-                             AttentionResults results, AttentionResults parts,
+ForwardBuilder::createKernel(StringRef name, const attention::Operands &taken,
                              KernelOperands &operands) {
   KernelArguments arguments;
-  for (Value value : {q, host.k, values, qv})
-    arguments.add(value);
-  for (Value value : host.aux)
-    arguments.add(value);
-  for (Value value :
-       {results.o, results.lse, results.plain, results.maxLogits, host.scale})
-    arguments.add(value);
-  for (Value value : host.scales)
-    arguments.add(value);
-  for (Value value : {host.maxQ, host.sinks, parts.o, parts.lse,
-                      parts.maxLogits, previousO, previousLse})
+  for (Value value : taken.list())
     arguments.add(value);
   for (auto [value, hostValue] : captures)
     arguments.add(hostValue);
@@ -114,24 +122,7 @@ ForwardBuilder::createKernel(StringRef name, Value q, Value qv,
   auto inKernel = [&](Value value) {
     return arguments.lookup(builder, kernel, value);
   };
-  operands.q = inKernel(q);
-  operands.k = inKernel(host.k);
-  operands.v = inKernel(values);
-  operands.qv = inKernel(qv);
-  operands.o = inKernel(results.o);
-  operands.lse = inKernel(results.lse);
-  operands.plain = inKernel(results.plain);
-  operands.maxLogits = inKernel(results.maxLogits);
-  operands.scale = inKernel(host.scale);
-  operands.maxQ = inKernel(host.maxQ);
-  operands.sinks = inKernel(host.sinks);
-  operands.previousO = inKernel(previousO);
-  operands.previousLse = inKernel(previousLse);
-  operands.batch = host.batchExtent;
-  for (Value value : host.aux)
-    operands.aux.push_back(inKernel(value));
-  for (Value value : host.scales)
-    operands.scales.push_back(inKernel(value));
+  static_cast<attention::Operands &>(operands) = taken.map(inKernel);
   for (auto [value, hostValue] : captures)
     operands.captures.map(value, inKernel(hostValue));
   return {kernel, std::move(arguments)};
@@ -152,34 +143,33 @@ void ForwardBuilder::buildLaunch(gpu::GPUFuncOp kernel,
 
 LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
                                              KernelOperands &operands) {
-  Value q = host.q, qv = host.qv;
-  AttentionResults results = {host.o, host.lse, host.plain, host.maxLogits};
+  attention::Operands taken = getTaken();
   bool isEdited = !forward.getEpilogue().empty() || host.previousO;
-  if (isEdited && !host.splits && !fitsOutput(forward)) {
+  bool isUnedited = isEdited && !host.splits && !fitsOutput(forward);
+  if (isUnedited) {
     unedited = allocateUnedited();
-    results.o = unedited.o;
+    taken.o = unedited.o;
     if (unedited.lse)
-      results.lse = unedited.lse;
-    results.plain = Value();
+      taken.lse = unedited.lse;
+    taken.plain = Value();
     operands.isUnedited = true;
-  } else if (!host.splits) {
-    previousO = host.previousO;
-    previousLse = host.previousLse;
-    view(operands.packing, {&previousO, &previousLse}, 0);
   }
+  if (isUnedited || host.splits)
+    taken.previousO = taken.previousLse = Value();
+  view(operands.packing, {&taken.previousO, &taken.previousLse}, 0);
   operands.partKeys = partKeys;
-  view(operands.packing, {&q, &qv}, 0);
-  view(operands.packing, results.list(), 0);
+  view(operands.packing, {&taken.q, &taken.qv}, 0);
+  view(operands.packing, listResults(taken), 0);
   limitSequences(host, attention::Sequence::query);
   captures = attention::collectCaptures(forward.getOperation(), host.values);
   if (host.splits) {
     parts = allocateParts(host, operands.packing, plan.tile.blockM, partKeys);
-    results = parts;
-    view(operands.packing, results.list(), 1);
+    setResults(taken, parts);
+    view(operands.packing, listResults(taken), 1);
     operands.inParts = true;
   }
   auto [kernel, arguments] =
-      createKernel(host.function.getName(), q, qv, results, {}, operands);
+      createKernel(host.function.getName(), taken, operands);
   OpBuilder builder(kernel.getBody().front().getTerminator());
   if (failed(buildKernelBody(builder, forward, operands, plan.tile,
                              plan.accumulation)))
@@ -197,25 +187,26 @@ ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
   if (std::optional<GroupPacking> heads = chooseHeadPacking(host);
       heads && !host.sinks)
     operands.packing = heads;
-  Value q = host.q;
-  AttentionResults results = {host.o, host.lse, host.plain, host.maxLogits};
-  previousO = host.previousO;
-  previousLse = host.previousLse;
-  view(operands.packing, {&q, &previousO, &previousLse}, 0);
-  view(operands.packing, results.list(), 0);
+  attention::Operands taken = getTaken();
+  taken.qv = Value();
+  view(operands.packing, {&taken.q, &taken.previousO, &taken.previousLse}, 0);
+  view(operands.packing, listResults(taken), 0);
   view(operands.packing, parts.list(), 1);
+  taken.partsO = parts.o;
+  taken.partsLse = parts.lse;
+  taken.partsMaxLogits = parts.maxLogits;
 
   OpBuilder onHost = host.getBuilder();
   auto build = [&](OpBuilder &onHost, PartCount count) {
     StringRef name = count == PartCount::few ? "_merge_few" : "_merge";
     KernelOperands merged = operands;
     auto [merge, arguments] =
-        createKernel((host.function.getName() + name).str(), q,
-                     /*qv=*/Value(), results, parts, merged);
+        createKernel((host.function.getName() + name).str(), taken, merged);
     OpBuilder builder(merge.getBody().front().getTerminator());
     AttentionResults inKernel;
-    for (auto [own, value] : llvm::zip_equal(inKernel.list(), parts.list()))
-      *own = arguments.lookup(builder, merge, *value);
+    inKernel.o = merged.partsO;
+    inKernel.lse = merged.partsLse;
+    inKernel.maxLogits = merged.partsMaxLogits;
     if (failed(buildMergeBody(builder, forward, merged, inKernel, count)))
       return failure();
     launchKernel(onHost, forward.getLoc(), module, merge, arguments.get());
@@ -266,17 +257,18 @@ AttentionResults ForwardBuilder::allocateUnedited() {
 
 void ForwardBuilder::buildEdit() {
   KernelOperands operands;
-  previousO = host.previousO;
-  previousLse = host.previousLse;
-  AttentionResults results = {host.o, previousO ? host.lse : Value(),
-                              host.plain, /*maxLogits=*/Value()};
-  auto [kernel, arguments] =
-      createKernel((host.function.getName() + "_epilogue").str(), host.q,
-                   /*qv=*/Value(), results, unedited, operands);
+  attention::Operands taken = getTaken();
+  taken.qv = taken.maxLogits = Value();
+  if (!taken.previousO)
+    taken.lse = Value();
+  taken.partsO = unedited.o;
+  taken.partsLse = unedited.lse;
+  auto [kernel, arguments] = createKernel(
+      (host.function.getName() + "_epilogue").str(), taken, operands);
   OpBuilder builder(kernel.getBody().front().getTerminator());
   AttentionResults inKernel;
-  inKernel.o = arguments.lookup(builder, kernel, unedited.o);
-  inKernel.lse = arguments.lookup(builder, kernel, unedited.lse);
+  inKernel.o = operands.partsO;
+  inKernel.lse = operands.partsLse;
   buildEditBody(builder, forward, operands, inKernel);
   OpBuilder onHost = host.getBuilder();
   launchKernel(onHost, forward.getLoc(), module, kernel, arguments.get());

@@ -27,19 +27,9 @@ double getLargestWeight(mlir::Type element);
 
 /// Values that a kernel takes for one attention: memrefs in (batch, head,
 /// sequence, element) order, or what places index instead; with `packing` q, o
-/// and lse as `viewGroups` gives them.
-struct KernelOperands {
-  /// lse and largest scores are null without these results; a transposed v is
-  /// (batch, head, element, sequence).
-  mlir::Value q, k, v, o, lse, maxLogits;
-  /// What o would be without `epilogue`; null without that result.
-  mlir::Value plain;
-  /// The part of queries that multiplies values, as q is; null for none.
-  mlir::Value qv;
-  llvm::SmallVector<mlir::Value> aux;
-  mlir::Value scale; ///< f32
-  /// Scales of q, k and v, none with 16-bit operands.
-  llvm::SmallVector<mlir::Value> scales;
+/// and lse as `viewGroups` gives them. A transposed v is (batch, head, element,
+/// sequence).
+struct KernelOperands : attention::Operands {
   /// Whether o is edited elsewhere: it is f32 then.
   bool isUnedited = false;
   /// Whether results are of parts of the keys: f32, with the number of the
@@ -47,13 +37,6 @@ struct KernelOperands {
   bool inParts = false;
   /// Keys of each part but the last, which has the rest; 0 for equal parts.
   int64_t partKeys = 0;
-  mlir::Value sinks; ///< f32 for every query head, null for none
-  /// o and lse of other keys, which the results take in; null for none.
-  mlir::Value previousO, previousLse;
-  /// How many queries of a sequence are computed, null for all; and what says
-  /// how many sequences there are.
-  mlir::Value maxQ;
-  attention::BatchExtent batch;
   /// Keys of a block that lie one behind the other: a block is loaded in pieces
   /// of as many. 0 if all do.
   int64_t pieceRows = 0;

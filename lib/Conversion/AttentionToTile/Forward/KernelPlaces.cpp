@@ -13,10 +13,7 @@ using namespace fa3;
 using attention::Sequence;
 
 SequenceCode KernelBuilder::getSequences() {
-  return SequenceCode(
-      b, op,
-      {operands.q, operands.k, operands.aux, operands.maxQ, operands.batch},
-      operands.captures);
+  return SequenceCode(b, op, operands, operands.captures);
 }
 
 SmallVector<Value> KernelBuilder::expandScalars(Region &region,

@@ -183,37 +183,43 @@ std::optional<int64_t> fa3::getWidthOfBand(HostFunction &host) {
   return Band(host.forward.getMaskMod(), host).getWidth();
 }
 
-Value fa3::buildBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
-  auto getBytes = [](Value array) -> int64_t {
-    return cast<MemRefType>(array.getType()).getElementTypeBitWidth() / 8;
-  };
-  int64_t bytes = getBytes(host.q), d = host.forward.getHeadDim(),
-          dv = host.forward.getValueHeadDim();
+/// Bytes of what an attention reads and writes of queries and of keys, each
+/// array once.
+static Value buildBytesOfArrays(ImplicitLocOpBuilder &b,
+                                const HostFunction &host, int64_t terms,
+                                int64_t headDim, int64_t valueHeadDim) {
+  using namespace attention;
+  int64_t ofQuery = 0, ofKey = 0;
+  for (Role role : getAllRoles()) {
+    const OperandInfo &info = getInfo(role);
+    if ((info.rows != Rows::Query && info.rows != Rows::Key) ||
+        !host[role].front())
+      continue;
+    int64_t columns = info.columns == Columns::Element ? headDim
+                      : info.columns == Columns::Terms ? terms * headDim
+                      : info.columns == Columns::Value ? valueHeadDim
+                                                       : 1;
+    auto type = cast<MemRefType>(host[role].front().getType());
+    (info.rows == Rows::Query ? ofQuery : ofKey) +=
+        columns * type.getElementTypeBitWidth() / 8;
+  }
   auto rows = [&](Value heads, Value length) -> Value {
     return arith::MulIOp::create(b, arith::MulIOp::create(b, host.batch, heads),
                                  length);
   };
-  Value ofKeys = scale(b, rows(host.keyHeads, host.keys), bytes * (d + dv));
-  Value ofQueries =
-      scale(b, rows(host.heads, host.queries),
-            bytes * (host.forward.getQTerms() * d + (host.qv ? dv : 0)) +
-                getBytes(host.o) * dv + (host.lse ? 4 : 0) +
-                (host.maxLogits ? 4 : 0) +
-                (host.previousO ? getBytes(host.previousO) * dv + 4 : 0));
-  return arith::AddIOp::create(b, ofQueries, ofKeys);
+  Value bytesOfKeys = scale(b, rows(host.keyHeads, host.keys), ofKey);
+  Value bytesOfQueries = scale(b, rows(host.heads, host.queries), ofQuery);
+  return arith::AddIOp::create(b, bytesOfQueries, bytesOfKeys);
+}
+
+Value fa3::buildBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
+  attention::ForwardOp op = host.forward;
+  return buildBytesOfArrays(b, host, op.getQTerms(), op.getHeadDim(),
+                            op.getValueHeadDim());
 }
 
 Value fa3::buildBackwardBytes(ImplicitLocOpBuilder &b, HostFunction &host) {
-  constexpr int64_t kBytes = 2, kStatistic = 4;
-  int64_t d = host.backward.getHeadDim(), dv = host.backward.getValueHeadDim();
-  auto rows = [&](Value heads, Value length) -> Value {
-    return arith::MulIOp::create(b, arith::MulIOp::create(b, host.batch, heads),
-                                 length);
-  };
-  // q and dq, o and do, lse; k and dk, v and dv.
-  Value ofKeys =
-      scale(b, rows(host.keyHeads, host.keys), 2 * kBytes * (d + dv));
-  Value ofQueries = scale(b, rows(host.heads, host.queries),
-                          2 * kBytes * (d + dv) + kStatistic);
-  return arith::AddIOp::create(b, ofQueries, ofKeys);
+  attention::BackwardOp op = host.backward;
+  return buildBytesOfArrays(b, host, /*terms=*/1, op.getHeadDim(),
+                            op.getValueHeadDim());
 }

@@ -139,109 +139,119 @@ static void nameAuxGradients(BackwardOp op,
   }
 }
 
+/// Names of the dimensions of an operand or result, in the order of its memory.
+static SmallVector<std::string> nameDims(ScoredOpInterface op, Role role) {
+  const OperandInfo &info = getInfo(role);
+  SmallVector<std::string> dims;
+  auto add = [&](ArrayRef<StringRef> names) {
+    for (StringRef name : names)
+      dims.push_back(name.str());
+  };
+  if (info.rows == Rows::Query)
+    add(nameRows(op, Sequence::query));
+  else if (info.rows == Rows::Key)
+    add(nameRows(op, Sequence::key));
+  else if (info.rows == Rows::Head)
+    add({"h"});
+  auto forward = dyn_cast<ForwardOp>(op.getOperation());
+  if (info.columns == Columns::None)
+    return dims;
+  if (info.columns == Columns::Value)
+    add({"dv"});
+  else if (info.columns == Columns::Terms && forward &&
+           forward.getQTerms() != 1)
+    add({"dq"}); // another last extent than that of k
+  else
+    add({"d"});
+  if (role == Role::v && forward && forward.getTransposedV())
+    dims = {"b", "hk", "dv", "sk"};
+  if (op.getLayout() == Layout::bshd)
+    std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
+  return dims;
+}
+
+/// Names of the dimensions of auxiliary operand `number`, by what indexes them.
+static SmallVector<std::string> nameAuxDims(ScoredOpInterface op,
+                                            unsigned number,
+                                            ArrayRef<HostArgument> arguments) {
+  int64_t rank =
+      cast<RankedTensorType>(op.getAux()[number].getType()).getRank();
+  // A read further behind says more. What both queries and keys index has an
+  // extent of its own, which is at least both of theirs.
+  SmallVector<std::optional<IndexBound>> bounds(rank);
+  SmallVector<bool> isShared(rank);
+  forEachRead(op, number, [&](tensor::ExtractOp extract) {
+    for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
+      if (std::optional<IndexBound> bound = getBound(index)) {
+        std::optional<IndexBound> &most = bounds[dim];
+        isShared[dim] =
+            isShared[dim] || (most && most->extent != bound->extent);
+        if (!most || bound->more >= most->more)
+          most = bound;
+      }
+  });
+  SmallVector<std::string> dims;
+  for (auto [dim, bound] : llvm::enumerate(bounds))
+    dims.push_back(bound && !isShared[dim]
+                       ? (getDimName(bound->extent) +
+                          (bound->more ? Twine(bound->more) : Twine()))
+                             .str()
+                       : nameUnknown(op, number, dim, arguments));
+  return dims;
+}
+
+/// The argument that an operand is, comes from or is put into; null for what
+/// the function makes.
+static HostArgument *findArgument(Value value,
+                                  MutableArrayRef<HostArgument> arguments) {
+  if (auto quantize = value.getDefiningOp<QuantizeOp>()) {
+    if (value != quantize.getValues())
+      return nullptr;
+    value = quantize.getSource();
+  }
+  if (auto append = value.getDefiningOp<AppendOp>())
+    value = append.getCache();
+  if (auto rotary = value.getDefiningOp<RotaryOp>())
+    value = rotary.getSource();
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument ? &arguments[argument.getArgNumber()] : nullptr;
+}
+
 void fa3::attention::nameTensors(ScoredOpInterface op,
                                  MutableArrayRef<HostArgument> arguments) {
-  auto name = [&](Value value, StringRef role, ArrayRef<StringRef> dims) {
-    if (auto quantize = value.getDefiningOp<QuantizeOp>()) {
-      if (value != quantize.getValues())
-        return;
-      value = quantize.getSource();
+  // One argument in two roles keeps the name of the first.
+  auto name = [&](Value value, StringRef role) -> HostArgument * {
+    HostArgument *argument = findArgument(value, arguments);
+    if (!argument || !argument->role.empty())
+      return nullptr;
+    argument->role = role.str();
+    return argument;
+  };
+  Operands operands = Operands::get(op);
+  SmallVector<Role> roles = op.getRoles();
+  roles.resize(op->getNumOperands());
+  auto nameThose = [&](function_ref<bool(const OperandInfo &)> are) {
+    for (Role role : roles) {
+      const OperandInfo &info = getInfo(role);
+      if (are(info))
+        if (HostArgument *argument = name(operands[role].front(), info.name))
+          argument->dims = nameDims(op, role);
     }
-    if (auto append = value.getDefiningOp<AppendOp>())
-      value = append.getCache();
-    if (auto rotary = value.getDefiningOp<RotaryOp>())
-      value = rotary.getSource();
-    HostArgument &argument =
-        arguments[cast<BlockArgument>(value).getArgNumber()];
-    if (!argument.role.empty())
-      return; // one argument in two roles keeps the name of the first
-    argument.role = role.str();
-    for (StringRef dim : dims)
-      argument.dims.push_back(dim.str());
-    // Packed rows have no batch; lse has no elements.
-    bool hasElements =
-        !dims.empty() && (dims.size() >= 4 || dims.back().starts_with("d"));
-    if (hasElements && op.getLayout() == Layout::bshd)
-      std::swap(argument.dims[argument.dims.size() - 3],
-                argument.dims[argument.dims.size() - 2]);
   };
-  auto forward = dyn_cast<ForwardOp>(op.getOperation());
-  // With several terms q has another last extent than k.
-  StringRef ofElement = !forward || forward.getQTerms() == 1 ? "d" : "dq";
-  auto withLast = [](SmallVector<StringRef> dims, StringRef last) {
-    dims.push_back(last);
-    return dims;
-  };
-  SmallVector<StringRef> ofKey = nameRows(op, Sequence::key);
-  name(op.getQ(), "q", withLast(nameRows(op, Sequence::query), ofElement));
-  name(op.getK(), "k", withLast(ofKey, "d"));
-  if (forward && forward.getTransposedV())
-    name(op.getV(), "v", {"b", "hk", "dv", "sk"});
-  else
-    name(op.getV(), "v", withLast(ofKey, "dv"));
-  if (forward && forward.getQv())
-    name(forward.getQv(), "qv", withLast(nameRows(op, Sequence::query), "dv"));
-  if (forward && forward.getPreviousO()) {
-    SmallVector<StringRef> ofQuery = nameRows(op, Sequence::query);
-    name(forward.getPreviousO(), "previous_o", withLast(ofQuery, "dv"));
-    name(forward.getPreviousLse(), "previous_lse", ofQuery);
-  }
-  if (auto backward = dyn_cast<BackwardOp>(op.getOperation())) {
-    SmallVector<StringRef> ofQuery = nameRows(op, Sequence::query);
-    name(backward.getO(), "o", withLast(ofQuery, "dv"));
-    name(backward.getLse(), "lse", ofQuery);
-    name(backward.getOutGrad(), "do", withLast(ofQuery, "dv"));
-    if (backward.getLseGrad())
-      name(backward.getLseGrad(), "dlse", ofQuery);
-  }
-  for (auto [number, value] : llvm::enumerate(op.getAux())) {
-    if (!isa<BlockArgument>(value))
-      continue; // lists that are made by the function
-    std::string role = ("aux" + Twine(number)).str();
-    name(value, role, {});
-    HostArgument &argument =
-        arguments[cast<BlockArgument>(value).getArgNumber()];
-    if (argument.role != role)
-      continue;
-    int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-    // A read further behind says more. What both queries and keys index has an
-    // extent of its own, which is at least both of theirs.
-    SmallVector<std::optional<IndexBound>> bounds(rank);
-    SmallVector<bool> isShared(rank);
-    forEachRead(op, number, [&](tensor::ExtractOp extract) {
-      for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
-        if (std::optional<IndexBound> bound = getBound(index)) {
-          std::optional<IndexBound> &most = bounds[dim];
-          isShared[dim] =
-              isShared[dim] || (most && most->extent != bound->extent);
-          if (!most || bound->more >= most->more)
-            most = bound;
-        }
-    });
-    SmallVector<std::string> dims;
-    for (auto [dim, bound] : llvm::enumerate(bounds))
-      dims.push_back(bound && !isShared[dim]
-                         ? (getDimName(bound->extent) +
-                            (bound->more ? Twine(bound->more) : Twine()))
-                               .str()
-                         : nameUnknown(op, number, dim, arguments));
-    argument.dims = dims;
-  }
+  nameThose([](const OperandInfo &info) {
+    return info.rows == Rows::Query || info.rows == Rows::Key;
+  });
+  for (auto [number, value] : llvm::enumerate(operands.aux))
+    if (isa<BlockArgument>(value)) // not a list that the function makes
+      if (HostArgument *argument = name(value, ("aux" + Twine(number)).str()))
+        argument->dims = nameAuxDims(op, number, arguments);
   if (auto backward = dyn_cast<BackwardOp>(op.getOperation()))
     nameAuxGradients(backward, arguments);
-  if (forward)
-    for (auto [value, role] : llvm::zip(forward.getScales(), kScaleNames))
-      name(value, role, {});
-  if (forward && forward.getSinks()) {
-    name(forward.getSinks(), "sinks", {});
-    HostArgument &argument =
-        arguments[cast<BlockArgument>(forward.getSinks()).getArgNumber()];
-    if (argument.role == "sinks")
-      argument.dims = {"h"};
-  }
-  if (auto scale = dyn_cast_or_null<BlockArgument>(op.getScale()))
-    if (arguments[scale.getArgNumber()].role.empty())
-      arguments[scale.getArgNumber()].role = "scale";
+  for (auto [value, role] : llvm::zip(operands.scales, kScaleNames))
+    name(value, role);
+  nameThose([](const OperandInfo &info) { return info.rows == Rows::Head; });
+  if (isa_and_nonnull<BlockArgument>(operands.scale))
+    name(operands.scale, "scale");
 }
 
 llvm::SmallDenseMap<Operation *, std::string>
@@ -438,29 +448,15 @@ MemRefType fa3::attention::getStridedType(RankedTensorType tensor,
 /// gradients of auxiliary operands get later.
 static std::pair<std::string, SmallVector<std::string>>
 describeResult(ScoredOpInterface op, OpResult result) {
-  static constexpr StringRef gradients[] = {"dq", "dk", "dv"};
-  bool isForward = isa<ForwardOp>(op.getOperation());
-  unsigned number = result.getResultNumber();
+  Role role = op.getRoles()[op->getNumOperands() + result.getResultNumber()];
+  std::string name = getInfo(role).name.str();
   if (auto backward = dyn_cast<BackwardOp>(op.getOperation());
-      backward && number >= std::size(gradients))
-    return {"daux" +
-                std::to_string(
-                    backward.getAuxNumbers()[number - std::size(gradients)]),
-            {}};
-  bool isOfQuery = isForward || number == 0;
-  SmallVector<std::string> dims;
-  for (StringRef name :
-       nameRows(op, isOfQuery ? Sequence::query : Sequence::key))
-    dims.push_back(name.str());
-  if (auto forward = dyn_cast<ForwardOp>(op.getOperation());
-      forward && forward.isOfRows(result))
-    return {result == forward.getLse() ? "lse" : "max_logits", dims};
-  dims.push_back(isForward || number == 2 ? "dv" : "d");
-  if (op.getLayout() == Layout::bshd)
-    std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
-  if (isForward)
-    return {number == 0 ? "o" : "o_plain", dims};
-  return {gradients[number].str(), dims};
+      backward && role == Role::auxGrads) {
+    auto it = llvm::find(backward.getAuxGrads(), result);
+    int64_t position = it - backward.getAuxGrads().begin();
+    return {name + std::to_string(backward.getAuxNumbers()[position]), {}};
+  }
+  return {name, nameDims(op, role)};
 }
 
 SmallVector<HostArgument>

@@ -43,10 +43,9 @@ private:
 
   // HostChecks.cpp
   void countSequences();
-  void requireSame(mlir::Value x, mlir::Value y, const llvm::Twine &names);
+  void requireSame(Role role);
   void requireShapes();
   void requireShapesOfKeys();
-  void requireShapesOfQueries();
   void requireGroup();
   void requireReads(unsigned number);
   void requireAuxGradient(unsigned position);
@@ -66,15 +65,17 @@ private:
   mlir::Value provideList(HostBlockLists &lists, mlir::OpResult result);
 
   // HostFunction.cpp
-  void buildForward();
-  void buildBackward();
+  void buildScored();
+  void requireOperands();
+  void buildScalars();
   void buildScale();
+  void viewOperands();
 
   HostFunction &host;
   mlir::func::FuncOp source;
   mlir::ImplicitLocOpBuilder b;
   /// Arguments, in the order of their memory.
-  mlir::Value q, k, v, o, lse, maxLogits;
+  Operands given;
   llvm::SmallDenseMap<int64_t, mlir::Value> constants;
   llvm::SmallDenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> dims;
   /// Matrices by signs and type.

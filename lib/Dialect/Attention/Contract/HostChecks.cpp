@@ -17,20 +17,27 @@ using namespace mlir;
 using namespace fa3;
 using namespace fa3::attention;
 
-/// Two arrays agree in batch, or what places have in its stead, heads and
-/// length; one without elements has them in this order. The first one is q, k
-/// or v.
-void HostBuilder::requireSame(Value x, Value y, const Twine &names) {
+/// An array agrees with q, k or v, whose rows or columns it has, in batch, or
+/// what places have in its stead, heads and length; one without elements has
+/// them in this order.
+void HostBuilder::requireSame(Role role) {
+  const OperandInfo &info = getInfo(role);
+  bool isQuery = info.rows == Rows::Query;
+  Role with = isQuery                          ? Role::q
+              : info.columns == Columns::Value ? Role::v
+                                               : Role::k;
+  std::string names = (getInfo(with).name + " and " + info.name).str();
   ScoredOpInterface op = host.getScored();
+  Value x = given[with].front(), y = given[role].front();
   int64_t rank = cast<MemRefType>(x.getType()).getRank() - 1;
-  bool isRow = cast<MemRefType>(y.getType()).getRank() == rank;
+  bool isRow = info.columns == Columns::None;
   bool isSwapped = op.getLayout() == Layout::bshd;
-  Sequence sequence = x == q ? Sequence::query : Sequence::key;
   auto nameOf = [&](int64_t axis) -> std::string {
     if (axis >= rank - 2)
       return axis == rank - 2 ? "heads" : "length";
-    return op.hasPlace(sequence) ? "dimension " + std::to_string(axis)
-                                 : "batch";
+    return op.hasPlace(isQuery ? Sequence::query : Sequence::key)
+               ? "dimension " + std::to_string(axis)
+               : "batch";
   };
   for (int64_t i = 0; i < rank; ++i) {
     int64_t axis = i;
@@ -45,7 +52,7 @@ void HostBuilder::requireSame(Value x, Value y, const Twine &names) {
 void HostBuilder::countSequences() {
   ScoredOpInterface op = host.getScored();
   if (!op.hasPlace(Sequence::query)) {
-    host.batch = dim(q, 0);
+    host.batch = dim(given.q, 0);
     return;
   }
   BatchExtent &from = host.batchExtent;
@@ -75,12 +82,14 @@ void HostBuilder::countSequences() {
 void HostBuilder::requireShapes() {
   ScoredOpInterface op = host.getScored();
   countSequences();
-  host.heads = dim(q, op.getHeadAxisOf(op.getQ()));
-  host.keyHeads = dim(k, op.getHeadAxisOf(op.getK()));
-  host.queries = dim(q, op.getSequenceAxisOf(op.getQ()));
-  host.keys = dim(k, op.getSequenceAxisOf(op.getK()));
+  host.heads = dim(given.q, op.getHeadAxisOf(op.getQ()));
+  host.keyHeads = dim(given.k, op.getHeadAxisOf(op.getK()));
+  host.queries = dim(given.q, op.getSequenceAxisOf(op.getQ()));
+  host.keys = dim(given.k, op.getSequenceAxisOf(op.getK()));
   requireShapesOfKeys();
-  requireShapesOfQueries();
+  for (Role role : {Role::o, Role::lse, Role::maxLogits})
+    if (given[role].front())
+      requireSame(role);
   requireGroup();
 }
 
@@ -90,49 +99,18 @@ void HostBuilder::requireShapesOfKeys() {
   int64_t headOfK = op.getHeadAxisOf(op.getK()),
           keyAxis = op.getSequenceAxisOf(op.getK());
   if (!op.hasPlace(Sequence::key)) {
-    requireEqual(host.batch, dim(k, 0), "q and k differ in batch");
-    requireEqual(host.batch, dim(v, 0), "q and v differ in batch");
+    requireEqual(host.batch, dim(given.k, 0), "q and k differ in batch");
+    requireEqual(host.batch, dim(given.v, 0), "q and v differ in batch");
   } else {
     for (int64_t axis = 0; axis < std::min(headOfK, keyAxis); ++axis) {
-      Value ofV = dim(v, axis), ofK = dim(k, axis);
+      Value ofV = dim(given.v, axis), ofK = dim(given.k, axis);
       requireEqual(ofK, ofV, "k and v differ in dimension " + Twine(axis));
     }
   }
-  requireEqual(host.keyHeads, dim(v, headOfK), "k and v differ in heads");
+  requireEqual(host.keyHeads, dim(given.v, headOfK), "k and v differ in heads");
   requireEqual(host.keys,
-               dim(v, forward && forward.getTransposedV() ? 3 : keyAxis),
+               dim(given.v, forward && forward.getTransposedV() ? 3 : keyAxis),
                "k and v differ in length");
-}
-
-void HostBuilder::requireShapesOfQueries() {
-  ScoredOpInterface op = host.getScored();
-  int64_t headOfQ = op.getHeadAxisOf(op.getQ()),
-          queryAxis = op.getSequenceAxisOf(op.getQ());
-  bool placesQ = op.hasPlace(Sequence::query);
-  int64_t outer = std::min(headOfQ, queryAxis);
-  auto differ = [&](StringRef name, int64_t axis) {
-    return "q and " + name.str() + " differ in " +
-           (placesQ ? "dimension " + std::to_string(axis) : "batch");
-  };
-  auto requireSameAs = [&](Value array, StringRef name, int64_t axis) {
-    Value other = dim(array, axis), own = dim(q, axis);
-    requireEqual(own, other, differ(name, axis));
-  };
-  for (int64_t axis = 0; axis < outer; ++axis)
-    requireSameAs(o, "o", axis);
-  requireEqual(host.heads, dim(o, headOfQ), "q and o differ in heads");
-  requireEqual(host.queries, dim(o, queryAxis), "q and o differ in length");
-  for (auto [name, value] :
-       {std::pair("lse", lse), {"max_logits", maxLogits}}) {
-    if (!value)
-      continue;
-    for (int64_t axis = 0; axis < outer; ++axis)
-      requireSameAs(value, name, axis);
-    requireEqual(host.heads, dim(value, outer),
-                 "q and " + Twine(name) + " differ in heads");
-    requireEqual(host.queries, dim(value, outer + 1),
-                 "q and " + Twine(name) + " differ in length");
-  }
 }
 
 void HostBuilder::requireGroup() {

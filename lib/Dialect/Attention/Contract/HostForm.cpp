@@ -100,33 +100,17 @@ static LogicalResult verifyOperands(ScoredOpInterface op) {
     diagnostic.attachNote(value.getLoc()) << "it is computed here";
     return diagnostic;
   };
-  SmallVector<std::pair<StringRef, Value>> operands = {
-      {"q", op.getQ()}, {"k", op.getK()}, {"v", op.getV()}};
-  if (auto forward = dyn_cast<ForwardOp>(op.getOperation())) {
-    if (forward.getQv())
-      operands.push_back({"qv", forward.getQv()});
-    for (Value value : forward.getScales())
-      operands.push_back({"scales", value});
-    if (forward.getSinks())
-      operands.push_back({"sinks", forward.getSinks()});
-    if (forward.getPreviousO()) {
-      operands.push_back({"previous o", forward.getPreviousO()});
-      operands.push_back({"previous lse", forward.getPreviousLse()});
-    }
-  }
-  if (auto backward = dyn_cast<BackwardOp>(op.getOperation())) {
-    operands.push_back({"o", backward.getO()});
-    operands.push_back({"lse", backward.getLse()});
-    operands.push_back({"do", backward.getOutGrad()});
-    if (backward.getLseGrad())
-      operands.push_back({"dlse", backward.getLseGrad()});
-  }
-  for (auto [name, value] : operands)
+  unsigned numAux = 0;
+  SmallVector<Role> roles = op.getRoles();
+  for (auto [value, role] : llvm::zip(op->getOperands(), roles)) {
+    if (!isa<RankedTensorType>(value.getType()))
+      continue;
+    std::string name = getInfo(role).name.str();
+    if (role == Role::aux)
+      name = "auxiliary operand " + std::to_string(numAux++);
     if (failed(check(name, value)))
       return failure();
-  for (auto [number, value] : llvm::enumerate(op.getAux()))
-    if (failed(check(("auxiliary operand " + Twine(number)).str(), value)))
-      return failure();
+  }
   return success();
 }
 

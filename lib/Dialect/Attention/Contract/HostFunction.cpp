@@ -62,10 +62,8 @@ void HostBuilder::build() {
     buildBlockLists(lists);
   if (host.merge)
     buildHostMerge(b, host);
-  if (host.forward)
-    buildForward();
-  else if (host.backward)
-    buildBackward();
+  if (host.getScored())
+    buildScored();
   else
     cloneScalars();
   func::ReturnOp::create(b);
@@ -98,113 +96,68 @@ void HostBuilder::buildScale() {
   }
 }
 
-void HostBuilder::buildBackward() {
-  BackwardOp backward = host.backward;
-  auto lookup = [&](Value value) { return host.values.lookup(value); };
-  q = lookup(backward.getQ());
-  k = lookup(backward.getK());
-  v = lookup(backward.getV());
-  o = lookup(backward.getO());
-  lse = lookup(backward.getLse());
-  Value outGrad = lookup(backward.getOutGrad());
-  Value gradients[] = {lookup(backward.getDq()), lookup(backward.getDk()),
-                       lookup(backward.getDv())};
-  for (Value value : backward.getAux())
-    host.aux.push_back(lookup(value));
-
+/// Checks that operands agree, in extents and with what regions read.
+void HostBuilder::requireOperands() {
   requireShapes();
-  requireSame(q, outGrad, "q and do");
-  if (backward.getLseGrad()) {
-    host.lseGrad = lookup(backward.getLseGrad());
-    requireSame(q, host.lseGrad, "q and dlse");
-  }
-  requireSame(q, gradients[0], "q and dq");
-  requireSame(k, gradients[1], "k and dk");
-  requireSame(v, gradients[2], "v and dv");
-  for (unsigned i = 0, e = host.aux.size(); i < e; ++i)
-    requireReads(i);
-  for (auto [position, gradient] : llvm::enumerate(backward.getAuxGrads())) {
-    host.auxGrads.push_back(lookup(gradient));
-    requireAuxGradient(position);
-  }
-  cloneScalars();
-  if (backward.getMaxQ())
-    host.maxQ = lookup(backward.getMaxQ());
-  buildScale();
-
-  Layout layout = backward.getLayout();
-  host.q = view(q, layout);
-  host.k = view(k, layout);
-  host.v = view(v, layout);
-  host.o = view(o, layout);
-  host.lse = lse;
-  host.outGrad = view(outGrad, layout);
-  host.dq = view(gradients[0], layout);
-  host.dk = view(gradients[1], layout);
-  host.dv = view(gradients[2], layout);
-}
-
-void HostBuilder::buildForward() {
-  ForwardOp forward = host.forward;
-  auto lookup = [&](Value value) { return host.values.lookup(value); };
-  q = lookup(forward.getQ());
-  k = lookup(forward.getK());
-  v = lookup(forward.getV());
-  o = lookup(forward.getO());
-  lse = host.values.lookupOrNull(forward.getLse());
-  maxLogits = host.values.lookupOrNull(forward.getMaxLogits());
-  for (Value value : forward.getAux())
-    host.aux.push_back(lookup(value));
-  for (Value value : forward.getScales())
-    host.scales.push_back(lookup(value));
-
-  requireShapes();
-  Value qv = host.values.lookupOrNull(forward.getQv());
-  if (qv)
-    requireSame(q, qv, "q and qv");
-  Value previousO = host.values.lookupOrNull(forward.getPreviousO());
-  host.previousLse = host.values.lookupOrNull(forward.getPreviousLse());
-  if (previousO) {
-    requireSame(q, previousO, "q and previous_o");
-    requireSame(q, host.previousLse, "q and previous_lse");
+  for (Role role : host.getScored().getRoles()) {
+    bool isShape = llvm::is_contained(
+        {Role::q, Role::k, Role::v, Role::o, Role::lse, Role::maxLogits}, role);
+    Rows rows = getInfo(role).rows;
+    if (!isShape && (rows == Rows::Query || rows == Rows::Key) &&
+        given[role].front())
+      requireSame(role);
   }
   for (unsigned i = 0, e = host.scales.size(); i < e; ++i)
     requireScales(i);
   for (unsigned i = 0, e = host.aux.size(); i < e; ++i)
     requireReads(i);
-  cloneScalars();
+  for (unsigned i = 0, e = host.auxGrads.size(); i < e; ++i)
+    requireAuxGradient(i);
+}
 
-  if (forward.getSplits()) {
-    host.splits = lookup(forward.getSplits());
-    if (!getConstantIntValue(host.splits))
-      require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, host.splits,
-                                    constant(0)),
-              "splits is negative");
-  }
-  if (forward.getSinks()) {
-    host.sinks = lookup(forward.getSinks());
-    requireEqual(dim(host.sinks, 0), host.heads,
-                 "sinks has another number of heads than q");
-  }
-  if (forward.getMaxQ())
-    host.maxQ = lookup(forward.getMaxQ());
+/// Numbers that launches are given, and arrays with one for each head.
+void HostBuilder::buildScalars() {
+  Operands own = Operands::get(host.getScored());
+  host.splits = host.values.lookupOrNull(own.splits);
+  if (host.splits && !getConstantIntValue(host.splits))
+    require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, host.splits,
+                                  constant(0)),
+            "splits is negative");
+  for (Role role : getAllRoles())
+    if (getInfo(role).rows == Rows::Head && given[role].front())
+      requireEqual(dim(given[role].front(), 0), host.heads,
+                   getInfo(role).name + " has another number of heads than q");
+  host.maxQ = host.values.lookupOrNull(own.maxQ);
   buildScale();
+}
 
-  host.q = view(q, forward.getLayout());
-  if (qv)
-    host.qv = view(qv, forward.getLayout());
-  if (previousO)
-    host.previousO = view(previousO, forward.getLayout());
-  host.k = view(k, forward.getLayout());
-  host.v = forward.getTransposedV() ? viewTransposed(v, forward.getLayout())
-                                    : view(v, forward.getLayout());
-  host.o = view(o, forward.getLayout());
-  host.lse = lse;
-  if (Value plain = host.values.lookupOrNull(forward.getPlain())) {
-    requireSame(q, plain, "q and o_plain");
-    host.plain = view(plain, forward.getLayout());
+void HostBuilder::viewOperands() {
+  Layout layout = host.getScored().getLayout();
+  bool isTransposed = host.forward && host.forward.getTransposedV();
+  for (Role role : getAllRoles()) {
+    const OperandInfo &info = getInfo(role);
+    if (info.rows == Rows::None || !given[role].front())
+      continue;
+    Value own = given[role].front();
+    if (role == Role::v && isTransposed)
+      own = viewTransposed(own, layout);
+    else if (info.columns != Columns::None)
+      own = view(own, layout);
+    host[role].front() = own;
   }
-  host.maxLogits = maxLogits;
+}
+
+void HostBuilder::buildScored() {
+  given = Operands::get(host.getScored()).map([&](Value value) {
+    return host.values.lookupOrNull(value);
+  });
+  host.aux = given.aux;
+  host.scales = given.scales;
+  host.auxGrads = given.auxGrads;
+  requireOperands();
+  cloneScalars();
+  buildScalars();
+  viewOperands();
 }
 
 //===----------------------------------------------------------------------===//

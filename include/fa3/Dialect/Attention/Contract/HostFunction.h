@@ -25,15 +25,14 @@ struct HostFunctionOptions {
   mlir::Type outputType;
 };
 
-/// What says how many sequences there are: the first extent of q, or where that
-/// has a place an extent of an auxiliary operand, which has some elements more.
-struct BatchExtent {
-  std::optional<unsigned> aux;
-  int64_t axis = 0, more = 0;
-};
-
 /// A host function under construction. All values are values of `function`.
-struct HostFunction {
+///
+/// Operands are arguments seen as (batch, head, sequence, element); numbers of
+/// queries as (batch, head, query). With a place other dimensions, or none, are
+/// in front of the heads. Null is what the operation does not take, or the
+/// function does not return. Auxiliary operands, and their gradients, have
+/// their own order of dimensions.
+struct HostFunction : Operands {
   /// The new function: straight-line code that ends in an empty return. Code
   /// that computes or launches goes in front of that return.
   mlir::func::FuncOp function;
@@ -52,39 +51,9 @@ struct HostFunction {
   /// What merges results, alone in its function.
   std::optional<HostMerge> merge;
 
-  /// Arguments seen as (batch, head, sequence, element); lse and largest scores
-  /// as (batch, head, query), null if the function does not return them. With a
-  /// place other dimensions, or none, are in front of the heads.
-  mlir::Value q, k, v, o, lse, maxLogits;
-  /// What o would be without `epilogue`, null if the function does not return
-  /// it.
-  mlir::Value plain;
-  /// The part of queries that multiplies values, null for none.
-  mlir::Value qv;
-  /// o and lse of the same queries with other keys, null for none.
-  mlir::Value previousO, previousLse;
-  /// The same for backward only: gradients that it takes and gives. That of lse
-  /// is null if it is not given.
-  mlir::Value outGrad, lseGrad, dq, dk, dv;
-  /// Gradients of auxiliary operands, in the order of `grad_aux` and with the
-  /// dimensions of the operands.
-  llvm::SmallVector<mlir::Value> auxGrads;
-  /// Arguments of the auxiliary operands, in their own order of dimensions.
-  llvm::SmallVector<mlir::Value> aux;
-  /// Parts in which keys are summed up, null for one.
-  mlir::Value splits;
-  /// Argument of the sinks, null for none.
-  mlir::Value sinks;
-  /// Arguments of the scales of q, k and v; none with 16-bit operands.
-  llvm::SmallVector<mlir::Value> scales;
-  /// f32 factor of the scores.
-  mlir::Value scale;
   /// Extents, of type index. Queries and keys are what q and k have room for
   /// along their sequence dimension: of every sequence, or with a place of all.
   mlir::Value batch, heads, keyHeads, queries, keys;
-  /// How many queries of a sequence are computed; null for all.
-  mlir::Value maxQ;
-  BatchExtent batchExtent;
 
   /// Scalars of the function on tensors that the regions of the operation may
   /// capture.

@@ -7,6 +7,7 @@
 #ifndef FA3_DIALECT_ATTENTION_IR_ATTENTION_H
 #define FA3_DIALECT_ATTENTION_IR_ATTENTION_H
 
+#include "fa3/Dialect/Attention/IR/Operands.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

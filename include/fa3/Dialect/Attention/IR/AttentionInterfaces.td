@@ -95,6 +95,8 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
                     "::mlir::Value", "getK">,
     InterfaceMethod<"Values, in a tensor like that of the keys.",
                     "::mlir::Value", "getV">,
+    InterfaceMethod<"What its operands are, and behind them its results.",
+                    "::llvm::SmallVector<::fa3::attention::Role>", "getRoles">,
     InterfaceMethod<"Tensors that the regions read.", "::mlir::OperandRange",
                     "getAux">,
     InterfaceMethod<"Factor of the scores, null for the default.",

@@ -251,6 +251,7 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                    CArg<"bool", "true">:$withLse)>
   ];
   let extraClassDeclaration = [{
+    ::llvm::SmallVector<Role> getRoles();
     /// Lists by blocks of keys are for gradients.
     ::mlir::Region *findBlocksRegion(Sequence by) {
       return by == Sequence::query ? &getBlocksRegion() : nullptr;
@@ -460,6 +461,7 @@ def Attention_BackwardOp : Attention_Op<"backward", [
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
+    ::llvm::SmallVector<Role> getRoles();
     ::mlir::Region *findBlocksRegion(Sequence by) {
       return by == Sequence::query ? &getBlocksRegion() : &getBlocksByKeyRegion();
     }

@@ -11,75 +11,38 @@ bool fa3::attention::hasOneKeyHead(ScoredOpInterface op) {
              .getDimSize(op.getHeadAxis()) == 1;
 }
 
-/// Of operands and results behind them.
-SmallVector<Loops::Role> Loops::findRoles() {
-  SmallVector<Role> roles(op->getNumOperands() + op->getNumResults(),
-                          Role::Alone);
-  if (obstacle)
-    return roles;
-  auto results = MutableArrayRef(roles).drop_front(op->getNumOperands());
-  roles[0] = Role::Query, roles[1] = Role::Key, roles[2] = Role::Value;
-  if (auto forward = dyn_cast<ForwardOp>(op)) {
-    for (OpOperand &operand : forward.getQvMutable())
-      roles[operand.getOperandNumber()] = Role::Output;
-    for (OpOperand &operand : forward.getSinksMutable())
-      roles[operand.getOperandNumber()] = Role::Head;
-    for (OpOperand &operand : forward.getPreviousOMutable())
-      roles[operand.getOperandNumber()] = Role::Output;
-    for (OpOperand &operand : forward.getPreviousLseMutable())
-      roles[operand.getOperandNumber()] = Role::Number;
-    results[0] = Role::Output;
-    for (OpResult result : op->getResults().drop_front())
-      results[result.getResultNumber()] =
-          forward.isOfRows(result) ? Role::Number : Role::Output;
-    return roles;
-  }
-  auto backward = cast<BackwardOp>(op);
-  roles[backward.getOMutable().getOperandNumber()] = Role::Output;
-  roles[backward.getOutGradMutable().getOperandNumber()] = Role::Output;
-  roles[backward.getLseMutable().getOperandNumber()] = Role::Number;
-  for (OpOperand &operand : backward.getLseGradMutable())
-    roles[operand.getOperandNumber()] = Role::Number;
-  llvm::copy(ArrayRef(roles).take_front(3), results.begin());
-  return roles;
-}
-
+/// Loops of the dimensions of an operand or result. What nothing says more of,
+/// and all where nothing can be split, has its own.
 AffineMap Loops::getMap(Role role, unsigned number) {
-  SmallVector<unsigned> loops;
-  bool isByHead = scored.getLayout() == Layout::bhsd;
-  auto rows = [&](unsigned head, unsigned row, unsigned column) {
-    loops = {kBatch, isByHead ? head : row, isByHead ? row : head, column};
-  };
+  const OperandInfo &info = getInfo(role);
   auto forward = dyn_cast<ForwardOp>(op);
-  unsigned keyHead = forward && !obstacle && hasOneKeyHead(scored)
-                         ? unsigned(kAlone)
-                         : unsigned(kHead);
-  switch (role) {
-  case Role::Query:
-    rows(kHead, kQuery, kElement);
-    break;
-  case Role::Key:
-    rows(keyHead, kKey, kElement);
-    break;
-  case Role::Value:
-    rows(keyHead, kKey, kColumn);
-    if (forward && forward.getTransposedV())
-      std::swap(loops[scored.getSequenceAxis()], loops[3]);
-    break;
-  case Role::Output:
-    rows(kHead, kQuery, kColumn);
-    break;
-  case Role::Number:
+  SmallVector<unsigned> loops;
+  Rows rows = obstacle ? Rows::None : info.rows;
+  switch (rows) {
+  case Rows::Query:
     loops = {kBatch, kHead, kQuery};
     break;
-  case Role::Head:
+  case Rows::Key:
+    loops = {kBatch,
+             forward && hasOneKeyHead(scored) ? unsigned(kAlone)
+                                              : unsigned(kHead),
+             kKey};
+    break;
+  case Rows::Head:
     loops = {kHead};
     break;
-  case Role::Alone:
+  case Rows::None:
     auto type = dyn_cast<RankedTensorType>(getValue(number).getType());
     for (int64_t dim = 0; type && dim < type.getRank(); ++dim)
       loops.push_back(kAlone + dim);
     break;
+  }
+  if (rows != Rows::None && info.columns != Columns::None) {
+    loops.push_back(info.columns == Columns::Value ? kColumn : kElement);
+    if (scored.getLayout() == Layout::bshd)
+      std::swap(loops[1], loops[2]);
+    if (role == Role::v && forward && forward.getTransposedV())
+      std::swap(loops[scored.getSequenceAxis()], loops[3]);
   }
   return AffineMap::getMultiDimMapWithTargets(numLoops, loops,
                                               op->getContext());
@@ -103,7 +66,7 @@ Loops::Loops(Operation *op) : op(op), scored(cast<ScoredOpInterface>(op)) {
   };
   addLoops(op->getOperandTypes());
   addLoops(op->getResultTypes());
-  for (auto [number, role] : llvm::enumerate(findRoles()))
+  for (auto [number, role] : llvm::enumerate(scored.getRoles()))
     maps.push_back(getMap(role, number));
 }
 

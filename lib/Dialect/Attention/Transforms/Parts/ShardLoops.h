@@ -48,9 +48,6 @@ public:
          llvm::ArrayRef<mlir::shard::GridAxis> axes) const;
 
 private:
-  /// What an operand or result has rows of.
-  enum class Role { Query, Key, Value, Output, Number, Head, Alone };
-  llvm::SmallVector<Role> findRoles();
   mlir::AffineMap getMap(Role role, unsigned number);
 
   mlir::Operation *op;

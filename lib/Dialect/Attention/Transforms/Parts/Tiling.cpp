@@ -152,32 +152,31 @@ LogicalResult ForwardTile::findKeyHeads() {
 void ForwardTile::sliceOperands(ForwardOp tile,
                                 SmallVectorImpl<Operation *> &slices) {
   int64_t head = op.getHeadAxis(), row = op.getSequenceAxis();
-  TilePart batch = {0, offsets[kBatch], sizes[kBatch]};
-  const TilePart queries[] = {batch,
-                              {head, offsets[kHead], sizes[kHead]},
-                              {row, offsets[kQuery], sizes[kQuery]}};
-  tile.getQMutable().assign(takeSlice(b, loc, op.getQ(), queries, slices));
-  if (Value qv = op.getQv())
-    tile.getQvMutable().assign(takeSlice(b, loc, qv, queries, slices));
-  if (Value previous = op.getPreviousO()) {
-    tile.getPreviousOMutable().assign(
-        takeSlice(b, loc, previous, queries, slices));
-    tile.getPreviousLseMutable().assign(
-        takeSlice(b, loc, op.getPreviousLse(),
-                  {batch,
-                   {1, offsets[kHead], sizes[kHead]},
-                   {2, offsets[kQuery], sizes[kQuery]}},
-                  slices));
+  const TilePart batch = {0, offsets[kBatch], sizes[kBatch]};
+  auto getParts = [&](Role role) -> SmallVector<TilePart> {
+    const OperandInfo &info = getInfo(role);
+    bool isRow = info.columns == Columns::None;
+    switch (info.rows) {
+    case Rows::Query:
+      return {batch,
+              {isRow ? 1 : head, offsets[kHead], sizes[kHead]},
+              {isRow ? 2 : row, offsets[kQuery], sizes[kQuery]}};
+    case Rows::Key:
+      // A transposed v has elements where others have keys: heads stay.
+      return {batch, {head, firstKeyHead, keyHeads}};
+    case Rows::Head:
+      return {{0, offsets[kHead], sizes[kHead]}};
+    case Rows::None:
+      return {};
+    }
+    llvm_unreachable("rows are one of these");
+  };
+  SmallVector<Role> roles = op.getRoles();
+  for (auto [operand, role] : llvm::zip(tile->getOpOperands(), roles)) {
+    SmallVector<TilePart> parts = getParts(role);
+    if (!parts.empty())
+      operand.set(takeSlice(b, loc, operand.get(), parts, slices));
   }
-  TilePart keys = {head, firstKeyHead, keyHeads};
-  tile.getKMutable().assign(
-      takeSlice(b, loc, op.getK(), {batch, keys}, slices));
-  // A transposed v has elements where others have keys: heads stay.
-  tile.getVMutable().assign(
-      takeSlice(b, loc, op.getV(), {batch, keys}, slices));
-  if (Value sinks = op.getSinks())
-    tile.getSinksMutable().assign(
-        takeSlice(b, loc, sinks, {{0, offsets[kHead], sizes[kHead]}}, slices));
 }
 
 void ForwardTile::setTypes(ForwardOp tile) {
