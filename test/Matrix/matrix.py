@@ -166,10 +166,16 @@ def configurations():
 
 def configurations_of(table):
     """(dim, mask, element, known) for every entry of a tuning table and every
-    type of its width. Heads are as many as in what entries were measured with."""
+    type of its width; of entries of a class that only differ in their lengths, the
+    first. Heads are as many as in what entries were measured with."""
     with open(table) as file:
         entries = json.load(file)["entries"]
+    seen = set()
     for entry in entries:
+        same = tuple(entry[name] for name in ("bits", "d", "dv", "mask", "options"))
+        if same in seen:
+            continue
+        seen.add(same)
         d, dv, length = entry["d"], entry["dv"], entry["length"]
         mask = entry["mask"].removeprefix("full-")
         known = None
