@@ -108,6 +108,17 @@ class NodeTest(Again):
         )
         self.assertEqual(launched, ["attention"])
 
+    def test_what_new_tensors_are_made_like_holds_no_memory(self):
+        """It outlives the call, which owners of pools do not allow (reduce-overhead)."""
+        self.call().backward(self.do)
+        likes = [
+            given for calls in (support.plans("attention"), support.plans("backward"))
+            for launcher in calls.values() for make, args, _ in launcher.made
+            for given in args if make is torch.empty_like
+        ]  # fmt: skip
+        self.assertTrue(likes)
+        self.assertEqual({one.untyped_storage().nbytes() for one in likes}, {0})
+
     def test_saved_tensors_that_came_back_otherwise(self):
         """Hooks may give tensors of other strides, and gradients may lie anyhow."""
         turned = torch.randn(1, 64, 4, 64).to(torch.bfloat16).transpose(1, 2)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import sys
 from typing import Any, Callable, Sequence
 
@@ -160,16 +159,13 @@ def makers(*like: Any) -> tuple[Maker, ...]:
 
 def maker(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, device: Any) -> Maker:
     """What makes a dense tensor. It is made like another one, which takes a third of the
-    host time of torch.empty: one element that stands for all, whose like is contiguous."""
+    host time of torch.empty: one element that stands for all, whose like is contiguous.
+    Its memory is given back: nobody reads it, and it may be of the pool of a CUDA graph,
+    whose owner (torch.compile(mode="reduce-overhead")) refuses what outlives the call."""
     torch = sys.modules["torch"]
-    like = _element(dtype, device).expand(shape)
+    with torch.inference_mode(False):
+        like = torch.empty((), dtype=dtype, device=device).expand(shape)
+        like.untyped_storage().resize_(0)
     if torch.empty_like(like, device="meta").stride() == strides:
         return torch.empty_like, (like,), {}
     return torch.empty_strided, (shape, strides), {"dtype": dtype, "device": device}
-
-
-@functools.lru_cache(maxsize=None)
-def _element(dtype: Any, device: Any) -> Any:
-    torch = sys.modules["torch"]
-    with torch.inference_mode(False):
-        return torch.empty((), dtype=dtype, device=device)
