@@ -408,6 +408,21 @@ class SwitchTest(switch_case.SwitchCase):
                 torch.use_deterministic_algorithms(False)
         self.assertEqual(asked, 3 * [False, True])
 
+    def test_outputs_are_of_their_call(self):
+        """Nothing that a call gives is kept for the next one: the pool of a CUDA graph
+        holds outputs (mode="reduce-overhead")."""
+        k, v = self.k.repeat_interleave(2, 1), self.v.repeat_interleave(2, 1)
+        for name in NAMES:
+            operator = getattr(torch.ops.aten, f"_scaled_dot_product_{name}_attention")
+            more = () if name == "flash" else (None, True)
+            with self.subTest(name):
+                made = [
+                    one for _ in range(2) for one in operator(self.q, k, v, *more)
+                    if isinstance(one, torch.Tensor) and one.numel()
+                ]  # fmt: skip
+                places = {one.data_ptr() for one in made}
+                self.assertEqual(len(places), len(made))
+
     def test_under_compile(self):
         def call(q, k, v):
             operator = torch.ops.aten._scaled_dot_product_flash_attention

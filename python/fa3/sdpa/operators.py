@@ -4,7 +4,6 @@ kernel that torch has chosen."""
 
 from __future__ import annotations
 
-import functools
 import threading
 import warnings
 from typing import Any, Callable
@@ -38,7 +37,7 @@ class Operators:
         scale: float | None = None,
     ) -> Any:  # fmt: skip
         made: Any = None
-        _, state = _no_state(query.device)
+        state, offset = _no_state_of_flash(query)
         if not (dropout_p or return_debug_mask):
             made = self._again("flash", query, key, value, is_causal, scale, True)
         if made is None:
@@ -59,7 +58,7 @@ class Operators:
                 return_debug_mask, scale=scale,
             )  # fmt: skip
         o, lse = made
-        offset, mask = state.new_empty(()), query.new_empty((0,))
+        mask = query.new_empty((0,))
         return (
             o, lse, None, None, query.shape[2], key.shape[2], state, offset, mask
         )  # fmt: skip
@@ -87,9 +86,9 @@ class Operators:
                 compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale=scale,
             )  # fmt: skip
         o, lse = made
-        state, _ = _no_state(query.device)
         lse = None if lse is None else lse.unsqueeze(-1)
-        return o, lse, None, None, query.shape[2], key.shape[2], state, state, None
+        state = _no_state(query)
+        return o, lse, None, None, query.shape[2], key.shape[2], *state, None
 
     def efficient(
         self, keys: Any, query: Any, key: Any, value: Any, attn_bias: Any,
@@ -116,8 +115,7 @@ class Operators:
             lse = query.new_empty((b, h, 0), dtype=torch.float32)
         elif s % 32:
             lse = torch.nn.functional.pad(lse, (0, -s % 32), value=float("inf"))
-        state, _ = _no_state(query.device)
-        return o, lse, state, state
+        return o, lse, *_no_state(query)
 
     def _run(
         self, query: Any, key: Any, value: Any, asked: Arguments, name: str = ""
@@ -331,15 +329,16 @@ def _is_known(name: str, q: Any, k: Any, v: Any, causal: bool, scale: float | No
     return _key(name, q, k, v, causal, True) in plans and not _declines_now(q, k, v, scale)
 
 
-@functools.lru_cache(maxsize=None)
-def _no_state(device: torch.device) -> tuple[Any, Any]:
-    """Seed and offset of calls without dropout, which nobody reads: as cuDNN's and the
-    memory-efficient operator give them, and as FlashAttention's does."""
-    with torch.inference_mode(False):
-        return (
-            torch.empty((), dtype=torch.int64, device=device),
-            torch.empty((2,), dtype=torch.uint64, device=device),
-        )
+def _no_state(q: Any) -> tuple[Any, Any]:
+    """Seed and offset of calls without dropout, which nobody reads, as cuDNN's and the
+    memory-efficient operator give them. New ones in every call: they may be of the pool of
+    a CUDA graph (torch.compile(mode="reduce-overhead")), which is to hold nothing else."""
+    return q.new_empty((), dtype=torch.int64), q.new_empty((), dtype=torch.int64)
+
+
+def _no_state_of_flash(q: Any) -> tuple[Any, Any]:
+    """As FlashAttention's operator gives them."""
+    return q.new_empty((2,), dtype=torch.uint64), q.new_empty((), dtype=torch.uint64)
 
 
 def _declines_gradient(bias: Any) -> str:

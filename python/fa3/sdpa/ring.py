@@ -20,7 +20,7 @@ from ..kernels.arguments import Arguments
 from ..kernels.program import to_text
 from . import counts
 from .declines import declines
-from .operators import _declines_backward, _no_state
+from .operators import _declines_backward, _no_state, _no_state_of_flash
 
 _MODULE = "torch.distributed.tensor.experimental._context_parallel._attention"
 _PREFIX = "_scaled_dot_product_ring_"
@@ -137,16 +137,15 @@ def _declines(module: Any, mesh: Any, q: Any, k: Any, v: Any, asked: dict[str, A
 
 def _as_operator(kind: str, q: Any, o: Any, lse: Any) -> tuple[Any, ...]:
     """What torch's operator of that kind gives."""
-    state, pair = _no_state(q.device)
     queries = q.shape[2]
     if kind == "flash":
         mask = q.new_empty((0,))
-        return o, lse, None, None, queries, queries, pair, pair.new_empty(()), mask
+        return o, lse, None, None, queries, queries, *_no_state_of_flash(q), mask
     if kind == "cudnn":
-        return o, lse.unsqueeze(-1), None, None, queries, queries, state, state, None
+        return o, lse.unsqueeze(-1), None, None, queries, queries, *_no_state(q), None
     if queries % 32:
         lse = torch.nn.functional.pad(lse, (0, -queries % 32), value=float("inf"))
-    return o, lse, state, state
+    return o, lse, *_no_state(q)
 
 
 class Ring:
