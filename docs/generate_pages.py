@@ -85,8 +85,9 @@ class Generator:
         text += (
             "Every pass takes legal IR and gives legal IR, which can be "
             "printed, verified and run\n(`fa3-run --cpu`). Pipelines are lists "
-            "of passes. Where an option is left open,\nthey may choose its "
-            "value by the other options (`Pipelines.cpp`).\n\n## Pipelines\n"
+            "of passes. Where an option is left open,\n"
+            "`PipelineOptions::resolve` may choose its value by the other "
+            "options.\n\n## Pipelines\n"
         )
         self.check_complete()
         passes = {name: self.pipeline(name) for name in PIPELINES + PARTS}

@@ -30,7 +30,16 @@ namespace {
   template <typename T>                                                        \
   struct Has_##member<T, std::void_t<decltype(std::declval<T &>().member)>>    \
       : std::true_type {};
+FA3_PIPELINE_OPTION(endRows) // which follows from others
 #include "fa3/Options/Options.h.inc"
+
+/// Options with those decided that were left open.
+struct ResolvedOptions : PipelineOptions {
+  ResolvedOptions(const PipelineOptions &given) {
+    copyOptionValuesFrom(given);
+    resolve();
+  }
+};
 } // namespace
 
 /// Gives a pass, or a pipeline of a part, those of its options that the
@@ -41,6 +50,8 @@ static void giveOptions(const PipelineOptions &from, Options &to) {
   if constexpr (Has_##member<Options>::value)                                  \
     to.member = from.member;
 #include "fa3/Options/Options.h.inc"
+  if constexpr (Has_endRows<Options>::value)
+    to.endRows = from.endRows;
 }
 
 template <typename Options>
@@ -60,23 +71,6 @@ static void addFront(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(attention::createDeriveGradient());
 }
 
-/// The options of attention-to-tile, those left open by the others.
-static AttentionToTileOptions getToTile(const PipelineOptions &options) {
-  auto toTile = takeOptions<AttentionToTileOptions>(options);
-  // A narrow block has no turn of its own.
-  if (toTile.lastBlock == options::LastBlock::Auto &&
-      options.pingPong == options::Switch::On)
-    toTile.lastBlock = options::LastBlock::Whole;
-  // Warp groups exchange what dq is made of in loops of one stage.
-  if (toTile.backwardForm == options::BackwardForm::Auto &&
-      (options.stages > 1 || !options.warpSpecialize || options.replicas != 0))
-    toTile.backwardForm = options::BackwardForm::Split;
-  // Tiles of other heights are made of whole replicas of 64 rows.
-  toTile.endRows =
-      options.replicas == 0 && options.heights != options::Heights::Even;
-  return toTile;
-}
-
 FailureOr<SmallVector<PlannedFunction, 1>>
 fa3::planFunctions(ModuleOp module, const PipelineOptions &options) {
   OwningOpRef<ModuleOp> front = module.clone();
@@ -84,38 +78,31 @@ fa3::planFunctions(ModuleOp module, const PipelineOptions &options) {
   addFront(pm, options);
   if (failed(pm.run(*front)))
     return failure();
-  return planFunctions(*front, getToTile(options));
+  return planFunctions(
+      *front, takeOptions<AttentionToTileOptions>(ResolvedOptions(options)));
 }
 
-void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
+void fa3::buildTilePipeline(OpPassManager &pm, const PipelineOptions &given) {
+  ResolvedOptions options(given);
   addFront(pm, options);
-  auto grid = takeOptions<tile::MapGridOptions>(options);
-  if (options.replicas != 0)
-    grid.heights = options::Heights::Even;
-  pm.addPass(createAttentionToTile(getToTile(options)));
+  pm.addPass(
+      createAttentionToTile(takeOptions<AttentionToTileOptions>(options)));
   addCleanup(pm);
   pm.addPass(tile::createStrengthReduce());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(tile::createShrinkBounds());
-  // It is the group for copies that claims tiles.
-  if (grid.mode == options::Mode::Auto && !options.warpSpecialize)
-    grid.mode = options::Mode::Cta;
   pm.addPass(
       tile::createListTiles(takeOptions<tile::ListTilesOptions>(options)));
-  pm.addPass(tile::createMapGrid(grid));
+  pm.addPass(tile::createMapGrid(takeOptions<tile::MapGridOptions>(options)));
 }
 
 void fa3::buildSpecializePipeline(OpPassManager &pm,
-                                  const PipelineOptions &options) {
+                                  const PipelineOptions &given) {
+  ResolvedOptions options(given);
   pm.addPass(tile::createRelabelContractions());
   pm.addPass(tile::createTransposeOperands());
-  // For hopper-shorten-tanh, which needs the votes of lazy rescaling.
-  auto scale = takeOptions<tile::ScaleOperandsOptions>(options);
-  bool isOfUse =
-      options.shortenTanh && options.rescale == options::Rescale::Lazy;
-  if (scale.scaleOperands == options::ScaleOperands::Auto && !isOfUse)
-    scale.scaleOperands = options::ScaleOperands::Never;
-  pm.addPass(tile::createScaleOperands(scale));
+  pm.addPass(tile::createScaleOperands(
+      takeOptions<tile::ScaleOperandsOptions>(options)));
   pm.addPass(tile::createSumByProducts(
       takeOptions<tile::SumByProductsOptions>(options)));
   pm.addPass(tile::createSplitSums());
@@ -183,7 +170,7 @@ void fa3::buildHopperPipeline(OpPassManager &pm,
   pm.addPass(hopper::createHoistReciprocals());
   if (options.shortenTanh)
     pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
-        hopper::createShortenTanh());
+        hopper::createShortenFunctions());
   pm.nest<gpu::GPUModuleOp>().addNestedPass<gpu::GPUFuncOp>(
       hopper::createVoteEarly(takeOptions<hopper::VoteEarlyOptions>(options)));
   if (options.record) {

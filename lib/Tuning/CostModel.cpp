@@ -93,7 +93,7 @@ static RegionDemand getDemand(const Problem &problem) {
                                                   : 2;
   if (problem.score == Score::Alibi)
     demand.keyUses += 2;
-  demand.hasTanh = problem.score == Score::Softcap;
+  demand.hasTwoWays = problem.score == Score::Softcap;
   if (problem.score == Score::Bias) {
     demand.bulkTiles = 1;
     demand.bulkBytes = 2;

@@ -216,8 +216,8 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &given,
   if (hasRoomForFour && four >= leastBlockN)
     return {256, four};
   int64_t three = widest(192);
-  // Two ways to compute a step (hopper-shorten-tanh) beside lengths and a mask.
-  if (!queries && demand.hasTanh && demand.keyUses > 0 &&
+  // Two ways to compute a step (ShortForm.h) beside lengths and a mask.
+  if (!queries && demand.hasTwoWays && demand.keyUses > 0 &&
       d + dv >= getModel().wideColumns && three > kNarrowestBlockN)
     three -= kStep;
   int64_t two = widest(128);

@@ -1,4 +1,4 @@
-// A soft cap by a vote (hopper-shorten-tanh), in kernels of the whole pipeline:
+// A soft cap by a vote (hopper-shorten-functions), in kernels of the whole pipeline:
 // arguments all of which are small, some that are not, and maxima that grow past
 // the threshold late (outliers, small caps); with a mask, one stage, three,
 // 8-bit operands whose scales the launch gives, groups of heads.

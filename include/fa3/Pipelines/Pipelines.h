@@ -1,9 +1,9 @@
 //===- Pipelines.h - named compositions of passes ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each pipeline is a list of passes. Where an option is left open, it may
-// choose by the others. With a tuning table the whole one is a pass that runs
-// the list.
+// Each pipeline is a list of passes. Where an option is left open,
+// `PipelineOptions::resolve` may choose by the others. With a tuning table the
+// whole one is a pass that runs the list.
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_PIPELINES_PIPELINES_H
@@ -23,6 +23,13 @@ namespace fa3 {
 struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
 #define FA3_PIPELINE_OPTION(member, ...) FA3_OPTION_##member;
 #include "fa3/Options/Options.h.inc"
+  /// Whether tiles end with the rows of a sequence: no option, but what
+  /// `resolve` makes of others.
+  bool endRows = false;
+
+  /// Decides by the other options what was left open and is no matter of one
+  /// pass alone. Each pipeline does so; twice does not change more than once.
+  void resolve();
 };
 
 /// The names of the pipelines, and of their options, in order.

@@ -37,8 +37,9 @@ struct RegionDemand {
   /// (the bits of a random number); 0 without such code. A block has whole
   /// spans where it can.
   int64_t keySpan = 0;
-  /// Whether it computes tanh of scores.
-  bool hasTanh = false;
+  /// Whether it computes a function of scores that becomes two ways to compute
+  /// a step (ShortForm.h).
+  bool hasTwoWays = false;
 };
 
 /// Columns a head dim takes in shared memory: whole blocks of 128 bytes.

@@ -8,7 +8,7 @@
 // Of 1024 queries 192 rows would waste a ninth.
 // RUN: sed -e 's/DIM/80/g; s/MODS//; s/8x?x/8x1024x/g' %s | fa3-opt --attention-expand-mods --attention-to-tile | FileCheck %s --check-prefix=FOUR
 // RUN: sed -e 's/DIM/80/g; s/MODS//; s/8x?x/8x2048x/g' %s | fa3-opt --attention-expand-mods --attention-to-tile | FileCheck %s --check-prefix=THREE
-// Two ways to compute a step (hopper-shorten-tanh) beside a mask and unknown
+// Two ways to compute a step (hopper-shorten-functions) beside a mask and unknown
 // lengths take registers for 16 keys.
 // RUN: sed -e 's/DIM/128/g; s/MODS/mods [#attention.softcap<30.0>, #attention.causal]/' %s | fa3-opt --attention-expand-mods --attention-to-tile | FileCheck %s --check-prefix=GIVEN
 // RUN: sed -e 's/DIM/128/g; s/MODS/mods [#attention.softcap<30.0>]/' %s | fa3-opt --attention-expand-mods --attention-to-tile | FileCheck %s --check-prefix=WIDER

@@ -4,6 +4,7 @@
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Support/ShortForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -404,7 +405,7 @@ void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
   // ptxas keeps them, and what further divisions make of them.
   llvm::DenseSet<Value> kept;
   for (Operation &op : region.front()) {
-    demand.hasTanh |= isa<math::TanhOp>(op);
+    demand.hasTwoWays |= findShortForm(&op) != nullptr;
     unsigned all = Expander::Uniform;
     for (Value operand : op.getOperands())
       all |= varies.lookup(operand);

@@ -362,15 +362,6 @@ bool fa3::tile::usesCoordinates(warp::GroupOp group) {
       .wasInterrupted();
 }
 
-bool fa3::tile::computesTanh(Operation *op) {
-  return op
-      ->walk([](math::TanhOp tanh) {
-        return isa<RankedTensorType>(tanh.getType()) ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 bool fa3::tile::meetsWideNumbers(scf::ForOp loop) {
   int64_t narrow = getRegisterModel(getChip(loop)).narrowRead;
   return llvm::any_of(loop.getBody()->getOps<BroadcastOp>(),

@@ -99,10 +99,6 @@ int64_t getSpareRegisters(warp::GroupOp group);
 /// Whether element code of the group computes with numbers of rows or columns.
 bool usesCoordinates(warp::GroupOp group);
 
-/// Whether tanh of tiles is computed in `op`, which later becomes two ways to
-/// compute a step (hopper-shorten-tanh). The estimate sees only one.
-bool computesTanh(mlir::Operation *op);
-
 /// Whether numbers of more columns than ptxas finds registers for beside late
 /// products meet the tiles of a loop.
 bool meetsWideNumbers(mlir::scf::ForOp loop);

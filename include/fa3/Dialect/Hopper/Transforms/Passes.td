@@ -223,10 +223,13 @@ def HoistReciprocals : Pass<"hopper-hoist-reciprocals", "::mlir::ModuleOp"> {
   ];
 }
 
-def ShortenTanh
-    : Pass<"hopper-shorten-tanh", "::mlir::gpu::GPUFuncOp">, Approximates {
-  let summary = "tanh of small arguments -> a polynomial, by a vote";
+def ShortenFunctions
+    : Pass<"hopper-shorten-functions", "::mlir::gpu::GPUFuncOp">, Approximates {
+  let summary = "functions of small arguments -> polynomials, by a vote";
   let description = [{
+    A function has a cheaper form on a range, which a vote proves all arguments to
+    be in. `ShortForm.h` has the functions; tanh is the one that there is.
+
     tanh and 2^x of every score, as a soft cap asks for, keep the special-function
     unit as busy as products keep the tensor cores. For |z| up to 0.25 tanh(z) is
     z (a + b z^2) with an absolute error of 7.8e-6, that is, of a score
@@ -236,7 +239,7 @@ def ShortenTanh
     has made the cubic coefficient of c tanh(k x) -1, x (c a k - x^2) takes a
     multiplication less.
 
-    [Notes](PassNotes.md#hopper-shorten-tanh) say more.
+    [Notes](PassNotes.md#hopper-shorten-functions) say more.
 
     Example:
     ```mlir
@@ -269,7 +272,7 @@ def ShortenTanh
                            "::mlir::vector::VectorDialect"];
   let statistics = [
     Statistic<"shortened", "steps-shortened",
-              "vectors of tanh that became polynomials by a vote">,
+              "vectors of functions that became polynomials by a vote">,
   ];
 }
 

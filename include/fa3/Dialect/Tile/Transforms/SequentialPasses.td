@@ -255,7 +255,7 @@ def ScaleOperands : Pass<"tile-scale-operands">, RoundsOperands {
   let summary = "products under tanh -> products of an operand that is scaled";
   let description = [{
     Input: sequential kernels. c tanh(k s), of a product s and of small arguments,
-    is s (a c k + b c k^3 s^2) for the polynomial of `hopper-shorten-tanh`: a
+    is s (a c k + b c k^3 s^2) for the polynomial of `hopper-shorten-functions`: a
     multiplication and two fused ones with the sum around it. If s is f times
     larger, with f^3 = -b c k^3, and k f times smaller, that is
     s (a c k - s^2): two fused multiplications.

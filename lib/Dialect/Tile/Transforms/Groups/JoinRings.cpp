@@ -9,6 +9,7 @@
 #include "../Pipeline/RingSizes.h"
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Support/ShortForm.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace fa3::tile {
@@ -262,7 +263,7 @@ struct JoinRings : fa3::tile::impl::JoinRingsBase<JoinRings> {
           // is to be on its way as soon as its own is given back. Beside places
           // of sequences nothing was measured, and beside tanh ptxas spills.
           if (countComputingGroups(kernel) > 1 || readsPlaces(kernel) ||
-              computesTanh(kernel))
+              becomesTwoWays(kernel))
             return success();
           int64_t count = Joiner(kernel).run();
           numJoined += count;

@@ -11,6 +11,7 @@
 #include "fa3/Dialect/Tile/Analysis/Resources.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/Machine/RegisterModel.h"
+#include "fa3/Support/ShortForm.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
@@ -349,7 +350,7 @@ struct HoldOperands : fa3::tile::impl::HoldOperandsBase<HoldOperands> {
       return;
     int64_t readColumns = getReadColumns(group);
     bool mayHold = wanted || (!keepsElements(group) &&
-                              (readColumns || !computesTanh(group)));
+                              (readColumns || !becomesTwoWays(group)));
     int64_t spare = wanted ? 0 : getSpareRegisters(group);
     ElementCode code = findElementCode(group);
     int64_t windows = products.size(), left = windows;

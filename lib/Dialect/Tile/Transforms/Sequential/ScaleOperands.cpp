@@ -1,17 +1,18 @@
 //===- ScaleOperands.cpp - tile-scale-operands ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// c * tanh(k s) of small arguments is s (a c k + b c k^3 s^2). If s came out of
-// the product f times larger, with f^3 = -b c k^3, the cubic coefficient would
-// be -1, and the whole two fused multiplications. s is a product with an
-// operand that a loop leaves alone, which can be scaled in front of it.
+// c * tanh(k s) of small arguments is s (a c k + b c k^3 s^2), as is any
+// function with a short form (ShortForm.h). If s came out of the product f
+// times larger, with f^3 = -b c k^3, the cubic coefficient would be -1, and the
+// whole two fused multiplications. s is a product with an operand that a loop
+// leaves alone, which can be scaled in front of it.
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"
 #include "PartialSums.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/Support/PositiveConstant.h"
-#include "fa3/Support/ShortTanh.h"
+#include "fa3/Support/ShortForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -28,19 +29,20 @@ using namespace fa3;
 using namespace fa3::tile;
 
 namespace {
-/// scale * tanh(factor * product).
+/// scale * function(factor * product).
 struct CappedProduct {
   DotOp dot;
   arith::MulFOp argument;
   double factor = 0, scale = 0;
+  const ShortForm *form = nullptr;
 };
 } // namespace
 
-/// The constant that tanh, masked or not, is multiplied by in sums; 0 if there
-/// is not exactly one.
-static double getScale(Value tanh) {
+/// The constant that a value, masked or not, is multiplied by in sums; 0 if
+/// there is not exactly one.
+static double getScale(Value function) {
   double scale = 0;
-  SmallVector<Value> values = {tanh};
+  SmallVector<Value> values = {function};
   while (!values.empty()) {
     Value value = values.pop_back_val();
     for (Operation *user : value.getUsers()) {
@@ -60,13 +62,12 @@ static double getScale(Value tanh) {
 
 /// Whether a loop runs often enough, as far as its bounds tell: what fewer
 /// iterations gain is less than scaling costs.
-static bool isLong(scf::ForOp loop) {
-  constexpr int64_t kLeastIterations = 12;
-  static_assert(kLeastIterations >= int64_t(ShortTanh::leastIterations));
+static bool isLong(scf::ForOp loop, const ShortForm &form) {
+  int64_t least = std::max<int64_t>(12, form.leastIterations);
   if (std::optional<APInt> iterations = loop.getStaticTripCount())
-    return iterations->sge(kLeastIterations);
+    return iterations->sge(least);
   std::optional<int64_t> end = getConstantIntValue(loop.getUpperBound());
-  return !end || *end >= kLeastIterations;
+  return !end || *end >= least;
 }
 
 static std::optional<CappedProduct> matchCapped(DotOp dot) {
@@ -80,10 +81,11 @@ static std::optional<CappedProduct> matchCapped(DotOp dot) {
       !mayReassociate(capped.argument))
     return std::nullopt;
   capped.factor = getPositive(capped.argument.getRhs());
-  auto tanh = dyn_cast<math::TanhOp>(*capped.argument->getUsers().begin());
-  if (!tanh || capped.factor == 0)
+  Operation *function = *capped.argument->getUsers().begin();
+  capped.form = findShortForm(function);
+  if (!capped.form || capped.factor == 0)
     return std::nullopt;
-  capped.scale = getScale(tanh.getResult());
+  capped.scale = getScale(function->getResult(0));
   return capped.scale == 0 ? std::nullopt : std::optional(capped);
 }
 
@@ -99,12 +101,14 @@ static SmallVector<CappedProduct> findProducts(LoadOp load, bool always) {
     if (dot && use.getOperandNumber() == 0 && dot.getLhsOrder() == LhsOrder::mk)
       capped = matchCapped(dot);
     if (!capped ||
-        (!products.empty() && (capped->factor != products.front().factor ||
+        (!products.empty() && (capped->form != products.front().form ||
+                               capped->factor != products.front().factor ||
                                capped->scale != products.front().scale)))
       return {};
     products.push_back(*capped);
     auto loop = dot->getParentOfType<scf::ForOp>();
-    hasLoop |= loop && !loop->isAncestor(load) && (always || isLong(loop));
+    hasLoop |= loop && !loop->isAncestor(load) &&
+               (always || isLong(loop, *capped->form));
   }
   return hasLoop ? products : SmallVector<CappedProduct>();
 }
@@ -167,7 +171,7 @@ static bool scaleLoaded(LoadOp load, bool always) {
                   !onlyDivides(load->getParentOfType<gpu::GPUFuncOp>())))
     return false;
   const CappedProduct &first = products.front();
-  double factor = first.factor * std::cbrt(-ShortTanh::cubic * first.scale);
+  double factor = first.factor * std::cbrt(-first.form->cubic * first.scale);
   // Numbers of order 1 stay far from where f16 has fewer bits, and from its
   // end.
   if (element.isF16() && (factor < 0x1p-9 || factor > 1))

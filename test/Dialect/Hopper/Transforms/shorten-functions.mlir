@@ -1,4 +1,4 @@
-// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-shorten-tanh)))" -o %t.short.mlir
+// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-shorten-functions)))" -o %t.short.mlir
 // RUN: FileCheck %s < %t.short.mlir
 
 // Nearly the same numbers, here in 28ths. Arguments grow from step to step: at
@@ -18,7 +18,7 @@
 // RUN: fa3-run --cpu %t.far.mlir --function=host --print out | not diff -q %t.long.txt -
 // RUN: sed 's/dense<8.0>/dense<12.0>/' %s > %t.12.mlir
 // RUN: fa3-run --cpu %t.12.mlir --function=host --print out > %t.12.txt
-// RUN: fa3-opt %t.12.mlir --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-shorten-tanh)))" -o %t.12.short.mlir
+// RUN: fa3-opt %t.12.mlir --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-shorten-functions)))" -o %t.12.short.mlir
 // RUN: fa3-run --cpu %t.12.short.mlir --function=host --print out | diff %t.12.txt -
 // RUN: sed 's/dense<1.968750e+00>/dense<9.0>/; s/dense<1056964608>/dense<2000000000>/' %t.12.short.mlir > %t.high.mlir
 // RUN: fa3-run --cpu %t.high.mlir --function=host --print out | not diff -q %t.12.txt -
@@ -26,7 +26,7 @@
 // multiplication less does.
 // RUN: sed 's/dense<8.0>/dense<24.7525537>/' %s > %t.unit.mlir
 // RUN: fa3-run --cpu %t.unit.mlir --function=host --print out > %t.unit.txt
-// RUN: fa3-opt %t.unit.mlir --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-shorten-tanh)))" -o %t.unit.short.mlir
+// RUN: fa3-opt %t.unit.mlir --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-shorten-functions)))" -o %t.unit.short.mlir
 // RUN: fa3-run --cpu %t.unit.short.mlir --function=host --print out | diff %t.unit.txt -
 // RUN: FileCheck %s --check-prefix=UNIT < %t.unit.short.mlir
 // UNIT: math.tanh

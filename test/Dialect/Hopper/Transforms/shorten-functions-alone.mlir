@@ -1,5 +1,5 @@
 // The pass loads the dialects of what it makes: there is no vector operation here.
-// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-shorten-tanh)))" | FileCheck %s
+// RUN: fa3-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hopper-shorten-functions)))" | FileCheck %s
 
 #f = #hopper.fragment<[64, 32], reg = [[0, 1], [8, 0], [0, 8], [0, 16]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], repeat = []>
 

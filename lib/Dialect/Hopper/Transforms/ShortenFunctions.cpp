@@ -1,16 +1,17 @@
-//===- ShortenTanh.cpp - hopper-shorten-tanh ------------------------------===//
+//===- ShortenFunctions.cpp - hopper-shorten-functions --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of small arguments tanh is a short polynomial. Whether all arguments are
-// small is one maximum of absolute values, and it answers a second question:
-// since tanh(k x) <= k |x|, a maximum of all tanh cannot exceed what no k |x|
-// exceeds. So lanes vote once, and warps that find no argument too large go a
-// way of their own, without special functions and without that maximum.
+// Of small arguments a function like tanh is a short polynomial (ShortForm.h).
+// Whether all arguments are small is one maximum of absolute values, and it
+// answers a second question: since f(k x) <= k |x|, a maximum of all f(k x)
+// cannot exceed what no k |x| exceeds. So lanes vote once, and warps that find
+// no argument too large go a way of their own, without special functions and
+// without that maximum.
 //===----------------------------------------------------------------------===//
 
 #include "VoteDecision.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
-#include "fa3/Support/ShortTanh.h"
+#include "fa3/Support/ShortForm.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -18,7 +19,7 @@
 #include "llvm/ADT/bit.h"
 
 namespace fa3::hopper {
-#define GEN_PASS_DEF_SHORTENTANH
+#define GEN_PASS_DEF_SHORTENFUNCTIONS
 #include "fa3/Dialect/Hopper/Transforms/Passes.h.inc"
 } // namespace fa3::hopper
 
@@ -32,19 +33,20 @@ static constexpr int64_t kLeastArguments = 16;
 /// argument that was too large.
 static constexpr int32_t kPatience = 16;
 /// A coefficient of -1 is one up to the rounding of the factors behind it, to
-/// 15 bits or more (tile-scale-operands). That is 2e-6 of tanh.
+/// 15 bits or more (tile-scale-operands). That is 2e-6 of the function.
 static constexpr double kUnitTolerance = 1e-4;
 
 namespace {
-/// tanh(factor * source) for all scores of a thread, and what hangs on it.
+/// f(factor * source) for all scores of a thread, and what hangs on it.
 struct Step {
   Decision decision;
   FragmentReduceOp part;
-  math::TanhOp tanh;
+  Operation *function = nullptr;
+  const ShortForm *form = nullptr;
   Value source;
   double factor = 1;
-  /// What depends on tanh and can be computed where it stands, in order of the
-  /// block, and of its results those that others use.
+  /// What depends on the function and can be computed where it stands, in order
+  /// of the block, and of its results those that others use.
   llvm::SetVector<Operation *> operations;
   SmallVector<Value> results;
 };
@@ -58,16 +60,17 @@ static bool isMovable(Operation *op) {
 }
 
 static void collectOperations(Step &step) {
-  Block *block = step.tanh->getBlock();
-  step.operations.insert(step.tanh);
-  for (Operation *op = step.tanh->getNextNode(); op; op = op->getNextNode()) {
+  Block *block = step.function->getBlock();
+  step.operations.insert(step.function);
+  for (Operation *op = step.function->getNextNode(); op;
+       op = op->getNextNode()) {
     bool depends = false;
     bool isComplete = llvm::all_of(op->getOperands(), [&](Value operand) {
       Operation *definition = operand.getDefiningOp();
       bool isOurs = definition && step.operations.contains(definition);
       depends |= isOurs;
       return isOurs || !definition || definition->getBlock() != block ||
-             definition->isBeforeInBlock(step.tanh);
+             definition->isBeforeInBlock(step.function);
     });
     if (depends && isComplete && isMovable(op))
       step.operations.insert(op);
@@ -87,7 +90,7 @@ static bool isInteger(Value value) {
   return value.getDefiningOp<arith::SIToFPOp>();
 }
 
-/// A vote on a maximum of tanh, if all that it decides can move to it.
+/// A vote on a maximum of a function, if all that it decides can move to it.
 static std::optional<Step> findStep(VoteAnyOp vote) {
   std::optional<Decision> decision = findDecision(vote);
   if (!decision)
@@ -97,17 +100,18 @@ static std::optional<Step> findStep(VoteAnyOp vote) {
       step.decision.maximum.getSource().getDefiningOp<FragmentReduceOp>();
   if (!step.part || step.part.getKind() != Combine::max)
     return std::nullopt;
-  step.tanh = step.part.getSource().getDefiningOp<math::TanhOp>();
+  step.function = step.part.getSource().getDefiningOp();
+  step.form = findShortForm(step.function);
   auto loop = dyn_cast<scf::ForOp>(step.decision.comparison->getParentOp());
-  if (!step.tanh || !loop || step.tanh->getBlock() != loop.getBody())
+  if (!step.form || !loop || step.function->getBlock() != loop.getBody())
     return std::nullopt;
   if (std::optional<APInt> iterations = loop.getStaticTripCount();
-      iterations && iterations->ult(ShortTanh::leastIterations))
+      iterations && iterations->ult(step.form->leastIterations))
     return std::nullopt;
-  auto type = cast<VectorType>(step.tanh.getType());
+  auto type = cast<VectorType>(step.function->getResult(0).getType());
   if (!type.getElementType().isF32() || type.getNumElements() < kLeastArguments)
     return std::nullopt;
-  step.source = step.tanh.getOperand();
+  step.source = step.function->getOperand(0);
   // ptxas keeps integers beside the floats that they become, and spills.
   if (isInteger(step.source))
     return std::nullopt;
@@ -177,7 +181,7 @@ static Value getNextLimit(ImplicitLocOpBuilder &b, const Step &step,
   Type type = bits.getType();
   Value next = limit.build(b, limit.getChoice());
   int32_t most = llvm::bit_cast<int32_t>(
-      static_cast<float>(ShortTanh::mostArgument / step.factor));
+      static_cast<float>(step.form->mostArgument / step.factor));
   Value isLarge = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, greatest,
                                         splatInteger(b, type, most));
   Value isKnown = arith::CmpIOp::create(
@@ -210,15 +214,15 @@ public:
   }
 
 private:
-  /// scale * tanh / source.
+  /// scale * function / source.
   Value getRatio(double scale) {
-    double k = step.factor, cubic = scale * ShortTanh::cubic * k * k * k;
+    double k = step.factor, cubic = scale * step.form->cubic * k * k * k;
     Value source = step.source;
     // As tile-scale-operands makes it.
     bool isUnit = std::abs(cubic + 1) < kUnitTolerance;
     if (!isUnit && !square)
       square = arith::MulFOp::create(b, source, source);
-    Value linear = splat(b, source.getType(), scale * ShortTanh::linear * k);
+    Value linear = splat(b, source.getType(), scale * step.form->linear * k);
     if (isUnit)
       return math::FmaOp::create(b, arith::NegFOp::create(b, source), source,
                                  linear);
@@ -238,12 +242,11 @@ private:
   }
 
   Value compute(Operation *op) {
-    math::TanhOp tanh = step.tanh;
-    if (op == tanh)
+    if (op == step.function)
       return arith::MulFOp::create(b, step.source, getRatio(1));
-    // A constant times tanh is another polynomial.
+    // A constant times the function is another polynomial.
     if (auto fma = dyn_cast<math::FmaOp>(op);
-        fma && fma.getA() == tanh.getResult() &&
+        fma && fma.getA() == step.function->getResult(0) &&
         bitEnumContainsAll(fma.getFastmath(), arith::FastMathFlags::reassoc))
       if (double scale = getPositive(fma.getB())) {
         Value term = get(fma.getC()), ratio = getRatio(scale);
@@ -263,12 +266,12 @@ private:
 } // namespace
 
 static void split(const Step &step, Limit &limit) {
-  math::TanhOp tanh = step.tanh;
-  ImplicitLocOpBuilder b(tanh.getLoc(), tanh);
+  Operation *function = step.function;
+  ImplicitLocOpBuilder b(function->getLoc(), function);
   SmallVector<Value> carried =
       limit.carry(b, [&](Value bits) { return isNegative(b, bits); });
   Value limitBits = carried.front();
-  b.setInsertionPoint(tanh);
+  b.setInsertionPoint(function);
   Value greatest = findGreatest(b, step, carried.back());
   Value exceeds =
       arith::CmpIOp::create(b, arith::CmpIPredicate::sge, greatest, limitBits);
@@ -292,9 +295,10 @@ static void split(const Step &step, Limit &limit) {
   for (Operation *op : step.operations)
     op->moveBefore(longWay, longWay->end());
   // Nothing is kept for this way that the other one has no use for.
-  if (Operation *argument = tanh.getOperand().getDefiningOp();
-      argument && tanh.getOperand() != step.source && argument->hasOneUse())
-    argument->moveBefore(tanh);
+  Value own = function->getOperand(0);
+  if (Operation *argument = own.getDefiningOp();
+      argument && own != step.source && argument->hasOneUse())
+    argument->moveBefore(function);
   b.setInsertionPointToEnd(longWay);
   Value next = getNextLimit(b, step, limit, limitBits, greatest);
   results.push_back(next);
@@ -309,8 +313,8 @@ static void split(const Step &step, Limit &limit) {
 }
 
 namespace {
-struct ShortenTanh : hopper::impl::ShortenTanhBase<ShortenTanh> {
-  using ShortenTanhBase::ShortenTanhBase;
+struct ShortenFunctions : hopper::impl::ShortenFunctionsBase<ShortenFunctions> {
+  using ShortenFunctionsBase::ShortenFunctionsBase;
 
   void runOnOperation() override {
     llvm::SetVector<Value> conditions;
@@ -326,7 +330,7 @@ struct ShortenTanh : hopper::impl::ShortenTanhBase<ShortenTanh> {
       std::optional<Limit> limit = Limit::find(step->decision);
       if (!limit)
         continue;
-      limit->restrictTo(ShortTanh::mostArgument, step->factor);
+      limit->restrictTo(step->form->mostArgument, step->factor);
       split(*step, *limit);
       ++shortened;
     }
