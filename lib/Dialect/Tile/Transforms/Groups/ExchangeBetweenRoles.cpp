@@ -11,6 +11,7 @@
 #include "../Utils.h"
 #include "ExchangeOperands.h"
 #include "Roles.h"
+#include "fa3/Dialect/Tile/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -333,7 +334,7 @@ FailureOr<int64_t> fa3::tile::exchangeBetweenRoles(gpu::GPUFuncOp kernel) {
       SmallVector<OpOperand *> others;
       if (Value other = behind.lookup(value))
         others = boundary.crossing.lookup(other);
-      if (failed(exchange(kernel, operands, "math", role, others)))
+      if (failed(exchangeOperand(kernel, operands, "math", role, others)))
         return failure();
     }
     publishOperandsFirst(kernel, role);

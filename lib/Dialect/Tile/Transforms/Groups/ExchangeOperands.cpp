@@ -12,7 +12,7 @@
 
 #include "ExchangeOperands.h"
 #include "../Utils.h"
-#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Dialect/Tile/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
@@ -138,10 +138,10 @@ warp::AcquireOp Exchange::pass(ArrayRef<OpOperand *> operands) {
   return filled;
 }
 
-LogicalResult fa3::tile::exchange(gpu::GPUFuncOp kernel,
-                                  ArrayRef<OpOperand *> operands,
-                                  StringRef writer, StringRef reader,
-                                  ArrayRef<OpOperand *> behind) {
+LogicalResult fa3::tile::exchangeOperand(gpu::GPUFuncOp kernel,
+                                         ArrayRef<OpOperand *> operands,
+                                         StringRef writer, StringRef reader,
+                                         ArrayRef<OpOperand *> behind) {
   Value tile = operands.front()->get();
   Exchange through(kernel, tile, writer, reader);
   if (failed(threadTo(getSite(tile), through.cursors)))
@@ -175,7 +175,7 @@ struct ExchangeOperands
                 operandsOf[operand.get()].push_back(&operand);
           });
           for (auto &entry : operandsOf)
-            if (failed(exchange(kernel, entry.second)))
+            if (failed(exchangeOperand(kernel, entry.second)))
               return failure();
           rings += operandsOf.size();
           return success();

@@ -7,16 +7,6 @@
 
 namespace fa3::tile {
 
-/// Lets a tile go through a ring to operands, all in blocks inside of the
-/// tile's own: products read a view, others what `tile.read` gives. `behind`
-/// are operands that use another tile, which comes behind a loop that hands
-/// over this one and goes through the same ring.
-llvm::LogicalResult exchange(mlir::gpu::GPUFuncOp kernel,
-                             llvm::ArrayRef<mlir::OpOperand *> operands,
-                             llvm::StringRef writer = "math",
-                             llvm::StringRef reader = "math",
-                             llvm::ArrayRef<mlir::OpOperand *> behind = {});
-
 /// Whether a tile has the type of another one and is computed behind a loop
 /// that computes that.
 bool comesBehind(mlir::Value behind, mlir::Value inside);

@@ -3,7 +3,7 @@
 #include "../Utils.h"
 #include "OperandCode.h"
 #include "Roles.h"
-#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Dialect/Tile/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -405,6 +405,11 @@ static bool comesBefore(LoadOp before, LoadOp load) {
                       llvm::IsaPred<DotOp, RelabelOp, TransposeOp>);
 }
 
+LogicalResult fa3::tile::insertRing(gpu::GPUFuncOp kernel, LoadOp load,
+                                    LoadOp before) {
+  return RingInserter(kernel).insert(load, before);
+}
+
 namespace {
 struct InsertRings : fa3::tile::impl::InsertRingsBase<InsertRings> {
   using InsertRingsBase::InsertRingsBase;
@@ -429,10 +434,9 @@ struct InsertRings : fa3::tile::impl::InsertRingsBase<InsertRings> {
                 before[load] = other;
                 sharing.insert(other);
               }
-          RingInserter inserter(kernel);
           for (LoadOp load : crossing)
             if (!sharing.contains(load) &&
-                failed(inserter.insert(load, before.lookup(load))))
+                failed(insertRing(kernel, load, before.lookup(load))))
               return failure();
           kernel.walk([&](warp::RingOp) { ++rings; });
           return success();

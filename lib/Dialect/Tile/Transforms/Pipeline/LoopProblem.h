@@ -77,9 +77,6 @@ bool canReadEarly(mlir::scf::ForOp loop);
 /// fewer values from iteration to iteration.
 void carryFewerScalars(mlir::scf::ForOp loop);
 
-/// Expands a loop that has its schedule (tile-pipeline).
-mlir::LogicalResult pipelineLoop(mlir::scf::ForOp loop);
-
 } // namespace fa3::tile
 
 #endif // FA3_LIB_DIALECT_TILE_TRANSFORMS_PIPELINE_LOOPPROBLEM_H

@@ -8,7 +8,7 @@
 
 #include "../Utils.h"
 #include "LoopProblem.h"
-#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Dialect/Tile/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"

@@ -3,7 +3,7 @@
 #include "../Utils.h"
 #include "LoopProblem.h"
 #include "RingSizes.h"
-#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Dialect/Tile/Transforms/Transforms.h"
 #include "fa3/Machine/RegisterModel.h"
 #include "fa3/Scheduling/Solvers.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

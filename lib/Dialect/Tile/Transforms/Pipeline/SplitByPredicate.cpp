@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Analysis/PredicateRange.h"
-#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Dialect/Tile/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -224,8 +224,7 @@ static bool splitBy(const Interval &always, LoopScalars &scalars,
   return true;
 }
 
-/// Splits a loop by the mask of the first select that allows it.
-static bool split(scf::ForOp loop, options::Edges edges) {
+bool fa3::tile::splitByPredicate(scf::ForOp loop, options::Edges edges) {
   if (!isOne(loop.getStep()))
     return false;
   llvm::MapVector<Value, SmallVector<arith::SelectOp>> selectsOf;
@@ -254,7 +253,7 @@ struct SplitByPredicate
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)
-      this->splitLoops += split(loop, edges);
+      this->splitLoops += splitByPredicate(loop, edges);
   }
 };
 } // namespace

@@ -5,7 +5,7 @@
 #include "GridNumbering.h"
 #include "GridSections.h"
 #include "RowPartition.h"
-#include "fa3/Dialect/Tile/Transforms/Passes.h"
+#include "fa3/Dialect/Tile/Transforms/Transforms.h"
 #include "fa3/Support/CloneScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -39,50 +39,6 @@ static FailureOr<Value> computeOnHost(OpBuilder &builder, Value value,
   };
   return cloneScalars(builder, value, mapping, {getOperand, copy});
 }
-
-namespace {
-struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
-  using MapGridBase::MapGridBase;
-
-  void runOnOperation() override {
-    if (sms < 1) {
-      getOperation().emitError("tile-map-grid: expects sms of at least "
-                               "1, got ")
-          << sms.getValue();
-      return signalPassFailure();
-    }
-    if (l2Bytes < 0) {
-      getOperation().emitError("tile-map-grid: expects l2-bytes of at least 0, "
-                               "got ")
-          << l2Bytes.getValue();
-      return signalPassFailure();
-    }
-    // What the host multiplies it by stays far from 64 bits.
-    constexpr int64_t kMostRounds = 1 << 20;
-    if (sectionRounds < 0 || sectionRounds > kMostRounds) {
-      getOperation().emitError("tile-map-grid: expects section-rounds of 0 to ")
-          << kMostRounds << ", got " << sectionRounds.getValue();
-      return signalPassFailure();
-    }
-    numMapped = numClaiming = 0;
-    SmallVector<LaunchOp> launches;
-    getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
-    if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
-          return map(kernel, launches);
-        })))
-      return signalPassFailure();
-    if (mode == options::Mode::Dynamic && numMapped > 0 && numClaiming == 0)
-      getOperation().emitRemark("no kernel has CTAs that claim tiles: none has "
-                                "a group that loads tiles for others");
-  }
-
-  LogicalResult map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches);
-  GridOptions getOptions() const;
-
-  /// Kernels with a grid, and of these such whose CTAs could claim tiles.
-  int64_t numMapped = 0, numClaiming = 0;
-};
-} // namespace
 
 namespace {
 /// A plan with the values that its application needs.
@@ -254,20 +210,19 @@ static LogicalResult applyInKernel(MappedGrid &mapped) {
   return success();
 }
 
-GridOptions MapGrid::getOptions() const {
+static GridOptions getGridOptions(const MapGridOptions &given) {
   GridOptions options;
-  options.mode = mode == options::Mode::Auto     ? GridMode::Auto
-                 : mode == options::Mode::Cta    ? GridMode::PerTile
-                 : mode == options::Mode::Static ? GridMode::Static
-                                                 : GridMode::Dynamic;
-  options.order = order == options::Order::Auto   ? GridOrder::Auto
-                  : order == options::Order::Rows ? GridOrder::Rows
-                  : order == options::Order::LongestFirst
+  options.mode = given.mode == options::Mode::Auto     ? GridMode::Auto
+                 : given.mode == options::Mode::Cta    ? GridMode::PerTile
+                 : given.mode == options::Mode::Static ? GridMode::Static
+                                                       : GridMode::Dynamic;
+  options.order = given.order == options::Order::Rows ? GridOrder::Rows
+                  : given.order == options::Order::LongestFirst
                       ? GridOrder::LongestFirst
                       : GridOrder::Auto;
-  options.mayCutRows = heights == options::Heights::Auto;
-  options.sms = sms;
-  options.l2Bytes = l2Bytes;
+  options.mayCutRows = given.heights == options::Heights::Auto;
+  options.sms = given.sms;
+  options.l2Bytes = given.l2Bytes;
   return options;
 }
 
@@ -279,22 +234,22 @@ static void clampBounds(GridOp grid) {
     bound.set(arith::MaxSIOp::create(b, bound.get(), zero));
 }
 
-LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
+FailureOr<std::optional<GridMapping>>
+fa3::tile::mapGrid(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches,
+                   const MapGridOptions &options) {
   auto grids = kernel.getBody().front().getOps<GridOp>();
   if (grids.empty())
-    return success();
+    return std::optional<GridMapping>();
   GridOp grid = *grids.begin();
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
-  SmallVector<unsigned> places = orderIndices(grid, loads);
-  GridFacts facts = getGridFacts(grid, places, loads, l2Bytes);
-  GridPlan plan = chooseGrid(facts, getOptions());
+  SmallVector<unsigned> places = orderIndices(grid, options.loads);
+  GridFacts facts = getGridFacts(grid, places, options.loads, options.l2Bytes);
+  GridPlan plan = chooseGrid(facts, getGridOptions(options));
   if (std::optional<std::string> obstacle = getObstacle(plan, facts))
     return grid.emitOpError(*obstacle);
-  ++numMapped;
-  numClaiming += facts.hasLoader;
-  numPartitioned += plan.partition.has_value();
-  numPersistent += plan.isPersistent();
+  GridMapping mapping{plan.isPersistent(), plan.partition.has_value(),
+                      facts.hasLoader};
 
   if (plan.hasEnds())
     applyRows(grid, plan, *facts.rows);
@@ -306,18 +261,83 @@ LogicalResult MapGrid::map(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches) {
                        places,
                        {},
                        std::nullopt,
-                       l2Bytes,
-                       sectionRounds,
+                       options.l2Bytes,
+                       options.sectionRounds,
                        facts.hasBoundInMemory};
   if (plan.hasSections)
     mapped.shared = getSharedArrays(grid);
   if (plan.front)
-    mapped.sharedRows =
-        findSharedRows(grid, places[*plan.front], loads, l2Bytes);
+    mapped.sharedRows = findSharedRows(grid, places[*plan.front], options.loads,
+                                       options.l2Bytes);
   for (LaunchOp launch : launches)
     if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) ==
             kernel &&
         failed(applyOnHost(mapped, launch)))
       return failure();
-  return applyInKernel(mapped);
+  if (failed(applyInKernel(mapped)))
+    return failure();
+  return std::optional(mapping);
 }
+
+namespace {
+struct MapGrid : fa3::tile::impl::MapGridBase<MapGrid> {
+  using MapGridBase::MapGridBase;
+
+  LogicalResult verifyOptions() {
+    if (sms < 1) {
+      getOperation().emitError("tile-map-grid: expects sms of at least "
+                               "1, got ")
+          << sms.getValue();
+      return failure();
+    }
+    if (l2Bytes < 0) {
+      getOperation().emitError("tile-map-grid: expects l2-bytes of at least 0, "
+                               "got ")
+          << l2Bytes.getValue();
+      return failure();
+    }
+    // What the host multiplies it by stays far from 64 bits.
+    constexpr int64_t kMostRounds = 1 << 20;
+    if (sectionRounds < 0 || sectionRounds > kMostRounds) {
+      getOperation().emitError("tile-map-grid: expects section-rounds of 0 to ")
+          << kMostRounds << ", got " << sectionRounds.getValue();
+      return failure();
+    }
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(verifyOptions()))
+      return signalPassFailure();
+    MapGridOptions options;
+    options.mode = mode;
+    options.order = order;
+    options.l2Bytes = l2Bytes;
+    options.sectionRounds = sectionRounds;
+    options.heights = heights;
+    options.sms = sms;
+    options.loads = loads;
+    // Kernels with a grid, and of these such whose CTAs could claim tiles.
+    int64_t numMapped = 0, numClaiming = 0;
+    SmallVector<LaunchOp> launches;
+    getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
+    if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
+          FailureOr<std::optional<GridMapping>> mapping =
+              mapGrid(kernel, launches, options);
+          if (failed(mapping))
+            return failure();
+          if (*mapping) {
+            ++numMapped;
+            numClaiming += (*mapping)->mayClaim;
+            numPartitioned += (*mapping)->isPartitioned;
+            numPersistent += (*mapping)->isPersistent;
+          }
+          return success();
+        })))
+      return signalPassFailure();
+    if (mode == options::Mode::Dynamic && numMapped > 0 && numClaiming == 0)
+      getOperation().emitRemark("no kernel has CTAs that claim tiles: none has "
+                                "a group that loads tiles for others");
+  }
+};
+} // namespace
