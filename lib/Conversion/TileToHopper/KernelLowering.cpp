@@ -6,7 +6,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -239,16 +238,15 @@ LogicalResult KernelLowering::lowerGroup(warp::GroupOp group) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-LogicalResult KernelLowering::lowerConstant(Operation *op) {
-  auto constant = cast<arith::ConstantOp>(op);
+LogicalResult KernelLowering::lowerConstant(arith::ConstantOp constant) {
   auto value = cast<TypedAttr>(constant.getValue());
   APInt index;
   if (getElementTypeOrSelf(value.getType()).isIndex() &&
       (matchPattern(constant.getResult(), m_ConstantInt(&index)) &&
        !index.isSignedIntN(32))) {
     // Folding forgets where a constant comes from.
-    Location loc = op->getLoc();
-    for (Operation *user : op->getUsers())
+    Location loc = constant->getLoc();
+    for (Operation *user : constant->getUsers())
       if (isa<UnknownLoc>(loc))
         loc = user->getLoc();
     return emitError(loc) << "'arith.constant' op has no lowering to hopper: "
@@ -263,11 +261,11 @@ LogicalResult KernelLowering::lowerConstant(Operation *op) {
       }))
     return success();
   SmallVector<Type> types;
-  if (failed(convertType(op->getLoc(), value.getType(), types)))
+  if (failed(convertType(constant->getLoc(), value.getType(), types)))
     return failure();
   if (auto elements = dyn_cast<DenseElementsAttr>(value)) {
     if (!elements.isSplat())
-      return op->emitOpError("has no lowering to hopper: it is no splat");
+      return constant.emitOpError("has no lowering to hopper: it is no splat");
     auto type = cast<VectorType>(types.front());
     if (elements.getElementType().isIndex())
       value = DenseElementsAttr::get(type,
@@ -339,75 +337,45 @@ static LogicalResult verifyWindows(Operation *op) {
   return success();
 }
 
+LogicalResult KernelLowering::lowerNumber(Operation *op) {
+  set(op->getResult(0), asI32(b.clone(*op)->getResult(0)));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerExtent(memref::DimOp op) {
+  std::optional<int64_t> dim = op.getConstantIndex();
+  if (!dim || !arguments.isArgument(op.getSource()))
+    return op.emitOpError("has no lowering to hopper: expects a constant "
+                          "dimension of a kernel argument");
+  set(op.getResult(), arguments.getExtent(b, op.getSource(), *dim));
+  return success();
+}
+
+void KernelLowering::addControl(Lowerings &lowerings) {
+  lowerings.add(&KernelLowering::lowerFor);
+  lowerings.add(&KernelLowering::lowerIf);
+  lowerings.add(&KernelLowering::lowerSpecialize);
+  lowerings.add(&KernelLowering::lowerConstant);
+  lowerings.add(&KernelLowering::lowerExtent);
+  lowerings.addAll<gpu::BlockIdOp, gpu::GridDimOp>(
+      &KernelLowering::lowerNumber);
+}
+
 LogicalResult KernelLowering::lowerOp(Operation *op) {
+  static const Lowerings lowerings = [] {
+    Lowerings all;
+    for (auto *add :
+         {addControl, addShares, addRings, addSlots, addTiles, addGlobal})
+      add(all);
+    return all;
+  }();
   for (Value operand : op->getOperands())
     if (isa<tile::ViewType>(operand.getType()) && !views.contains(operand))
       return op->emitOpError("has no lowering to hopper: expects views that "
                              "are results of 'tile.view'");
   if (failed(verifyWindows(op)))
     return failure();
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<scf::ForOp>([&](auto loop) { return lowerFor(loop); })
-      .Case<scf::IfOp>([&](auto branch) { return lowerIf(branch); })
-      .Case<warp::SpecializeOp>([&](auto op) { return lowerSpecialize(op); })
-      .Case<warp::RingOp>([&](auto op) { return lowerRing(op); })
-      .Case<warp::CursorOp>([&](auto op) { return lowerCursor(op); })
-      .Case<warp::AcquireOp>([&](auto op) { return lowerAcquire(op); })
-      .Case<warp::PublishOp>([&](auto op) { return lowerPublish(op); })
-      .Case<warp::ReleaseOp>([&](auto op) { return lowerRelease(op); })
-      .Case<warp::OrderedBarrierOp>(
-          [&](auto op) { return lowerOrderedBarrier(op); })
-      .Case<warp::TakeTurnOp>([&](auto op) { return lowerTakeTurn(op); })
-      .Case<warp::PassTurnOp>([&](auto op) { return lowerPassTurn(op); })
-      .Case<warp::WaitOp>([&](auto op) { return lowerWait(op); })
-      .Case<warp::ReadyOp>([&](auto op) {
-        set(op.getDone(), hopper::GroupReadyOp::create(b).getGroup());
-        return success();
-      })
-      .Case<tile::ViewOp>([&](auto op) { return lowerView(op); })
-      .Case<tile::LoadAsyncOp>([&](auto op) { return lowerLoadAsync(op); })
-      .Case<tile::StoreAsyncOp>([&](auto op) { return lowerStoreAsync(op); })
-      .Case<tile::WriteOp>([&](auto op) { return lowerWrite(op); })
-      .Case<tile::ReadOp>([&](auto op) { return lowerRead(op); })
-      .Case<tile::DotAsyncOp>([&](auto op) { return lowerDot(op); })
-      .Case<tile::PendOp>([&](auto op) { return lowerPend(op); })
-      .Case<tile::AwaitOp>([&](auto op) { return lowerAwait(op); })
-      .Case<tile::ReduceOp>([&](auto op) { return lowerReduce(op); })
-      .Case<tile::BroadcastOp>([&](auto op) { return lowerBroadcast(op); })
-      .Case<tile::RelabelOp>([&](auto op) { return lowerRelabel(op); })
-      .Case<tile::TransposeOp>([&](auto op) { return lowerTranspose(op); })
-      .Case<tensor::ExtractSliceOp>([&](auto op) { return lowerSlice(op); })
-      .Case<tile::CoordOp>([&](auto op) { return lowerCoord(op); })
-      .Case<arith::DivUIOp, arith::RemUIOp>([&](auto op) {
-        std::optional<LogicalResult> done = lowerCoordDivision(op);
-        return done ? *done : lowerGeneric(op);
-      })
-      .Case<tile::WhereOp>([&](auto op) { return lowerWhere(op); })
-      .Case<tile::LoadOp>([&](auto op) { return lowerLoad(op); })
-      .Case<tile::GatherOp>([&](auto op) { return lowerGather(op); })
-      .Case<tile::AddExactOp>([&](auto op) { return lowerAddExact(op); })
-      .Case<tile::LoadExactOp>([&](auto op) { return lowerLoadExact(op); })
-      .Case<tile::StoreOp>([&](auto op) { return lowerStore(op); })
-      .Case<tile::ShareOp>([&](auto op) {
-        set(op.getResult(),
-            hopper::ShareOp::create(b, get(op.getTiles())).getResult());
-        return success();
-      })
-      .Case<tile::ClaimOp>([&](auto op) { return lowerClaim(op); })
-      .Case<tile::ScalarLoadOp>([&](auto op) { return lowerScalarLoad(op); })
-      .Case<tile::SearchOp>([&](auto op) { return lowerSearch(op); })
-      .Case<arith::ConstantOp>([&](auto op) { return lowerConstant(op); })
-      .Case<gpu::BlockIdOp, gpu::GridDimOp>([&](auto op) {
-        set(op.getResult(), asI32(b.clone(*op.getOperation())->getResult(0)));
-        return success();
-      })
-      .Case<memref::DimOp>([&](memref::DimOp op) -> LogicalResult {
-        std::optional<int64_t> dim = op.getConstantIndex();
-        if (!dim || !arguments.isArgument(op.getSource()))
-          return op.emitOpError("has no lowering to hopper: expects a constant "
-                                "dimension of a kernel argument");
-        set(op.getResult(), arguments.getExtent(b, op.getSource(), *dim));
-        return success();
-      })
-      .Default([&](Operation *op) { return lowerGeneric(op); });
+  if (const Lowerings::Function *lower = lowerings.find(op))
+    return (*lower)(*this, op);
+  return lowerGeneric(op);
 }

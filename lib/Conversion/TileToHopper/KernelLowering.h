@@ -15,13 +15,49 @@
 #include "fa3/Dialect/Tile/Analysis/RingProtocol.h"
 #include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
+#include <functional>
 
 namespace fa3 {
+
+class KernelLowering;
+
+/// What lowers an operation, by its type. Every file adds its own.
+class Lowerings {
+public:
+  using Function =
+      std::function<mlir::LogicalResult(KernelLowering &, mlir::Operation *)>;
+
+  template <typename Op>
+  void add(mlir::LogicalResult (KernelLowering::*lower)(Op)) {
+    table[mlir::TypeID::get<Op>()] = [lower](KernelLowering &kernel,
+                                             mlir::Operation *op) {
+      return (kernel.*lower)(llvm::cast<Op>(op));
+    };
+  }
+  /// The same of several operations that one function lowers.
+  template <typename... Ops>
+  void addAll(mlir::LogicalResult (KernelLowering::*lower)(mlir::Operation *)) {
+    for (mlir::TypeID type : {mlir::TypeID::get<Ops>()...})
+      table[type] = [lower](KernelLowering &kernel, mlir::Operation *op) {
+        return (kernel.*lower)(op);
+      };
+  }
+  /// Null for an operation without.
+  const Function *find(mlir::Operation *op) const {
+    auto it = table.find(op->getName().getTypeID());
+    return it == table.end() ? nullptr : &it->second;
+  }
+
+private:
+  llvm::DenseMap<mlir::TypeID, Function> table;
+};
 
 class KernelLowering {
 public:
@@ -64,6 +100,7 @@ private:
   };
 
   // Control flow and scalars: KernelLowering.cpp.
+  static void addControl(Lowerings &lowerings);
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
@@ -78,14 +115,19 @@ private:
   mlir::LogicalResult lowerSpecialize(warp::SpecializeOp op);
   mlir::LogicalResult lowerGroup(warp::GroupOp group);
   mlir::LogicalResult lowerGeneric(mlir::Operation *op);
-  mlir::LogicalResult lowerConstant(mlir::Operation *op);
+  mlir::LogicalResult lowerConstant(mlir::arith::ConstantOp op);
+  mlir::LogicalResult lowerNumber(mlir::Operation *op);
+  mlir::LogicalResult lowerExtent(mlir::memref::DimOp op);
 
   // Tiles that CTAs share out: ShareLowering.cpp.
+  static void addShares(Lowerings &lowerings);
   mlir::LogicalResult prepareShares(warp::SpecializeOp op);
   mlir::LogicalResult lowerShare(mlir::scf::ForOp loop, tile::ShareOp share);
   mlir::LogicalResult lowerClaim(tile::ClaimOp op);
+  mlir::LogicalResult lowerCount(tile::ShareOp op);
 
   // Rings: RingLowering.cpp.
+  static void addRings(Lowerings &lowerings);
   mlir::LogicalResult lowerRing(warp::RingOp op);
   mlir::LogicalResult lowerTokenRing(warp::RingOp op);
   /// The memory of entries of that type; null if they have none in shared
@@ -111,8 +153,10 @@ private:
   mlir::LogicalResult lowerPublish(warp::PublishOp op);
   mlir::LogicalResult lowerRelease(warp::ReleaseOp op);
   mlir::LogicalResult lowerWait(warp::WaitOp op);
+  mlir::LogicalResult lowerReady(warp::ReadyOp op);
 
   // What goes through their slots: SlotLowering.cpp.
+  static void addSlots(Lowerings &lowerings);
   mlir::LogicalResult lowerView(tile::ViewOp op);
   mlir::LogicalResult lowerLoadAsync(tile::LoadAsyncOp op);
   mlir::LogicalResult lowerCopies(tile::LoadAsyncOp op);
@@ -141,6 +185,7 @@ private:
   void continueSlot(mlir::Value from, mlir::Value to);
 
   // Tile values: TileLowering.cpp.
+  static void addTiles(Lowerings &lowerings);
   mlir::LogicalResult lowerDot(tile::DotAsyncOp op);
   mlir::LogicalResult verifyLhsLayout(tile::DotAsyncOp op,
                                       const tile::DotShape &shape);
@@ -168,8 +213,12 @@ private:
   mlir::LogicalResult lowerTranspose(tile::TransposeOp op);
   mlir::LogicalResult lowerSlice(mlir::tensor::ExtractSliceOp op);
   mlir::LogicalResult lowerCoord(tile::CoordOp op);
+  mlir::LogicalResult lowerDivision(mlir::Operation *op);
   std::optional<mlir::LogicalResult> lowerCoordDivision(mlir::Operation *op);
   mlir::LogicalResult lowerWhere(tile::WhereOp op);
+
+  // Tiles in global memory: GlobalLowering.cpp.
+  static void addGlobal(Lowerings &lowerings);
   mlir::LogicalResult lowerLoad(tile::LoadOp op);
   mlir::LogicalResult lowerGather(tile::GatherOp op);
   mlir::LogicalResult lowerAddExact(tile::AddExactOp op);

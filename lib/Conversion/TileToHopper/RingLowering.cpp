@@ -423,3 +423,21 @@ LogicalResult KernelLowering::lowerWait(warp::WaitOp op) {
     hopper::TmaWaitReadOp::create(b, 0);
   return success();
 }
+
+LogicalResult KernelLowering::lowerReady(warp::ReadyOp op) {
+  set(op.getDone(), hopper::GroupReadyOp::create(b).getGroup());
+  return success();
+}
+
+void KernelLowering::addRings(Lowerings &lowerings) {
+  lowerings.add(&KernelLowering::lowerRing);
+  lowerings.add(&KernelLowering::lowerCursor);
+  lowerings.add(&KernelLowering::lowerAcquire);
+  lowerings.add(&KernelLowering::lowerPublish);
+  lowerings.add(&KernelLowering::lowerRelease);
+  lowerings.add(&KernelLowering::lowerOrderedBarrier);
+  lowerings.add(&KernelLowering::lowerTakeTurn);
+  lowerings.add(&KernelLowering::lowerPassTurn);
+  lowerings.add(&KernelLowering::lowerWait);
+  lowerings.add(&KernelLowering::lowerReady);
+}

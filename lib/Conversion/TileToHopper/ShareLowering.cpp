@@ -138,3 +138,14 @@ LogicalResult KernelLowering::lowerClaim(tile::ClaimOp op) {
   set(op.getResult(), it->second);
   return success();
 }
+
+LogicalResult KernelLowering::lowerCount(tile::ShareOp op) {
+  set(op.getResult(),
+      hopper::ShareOp::create(b, get(op.getTiles())).getResult());
+  return success();
+}
+
+void KernelLowering::addShares(Lowerings &lowerings) {
+  lowerings.add(&KernelLowering::lowerCount);
+  lowerings.add(&KernelLowering::lowerClaim);
+}

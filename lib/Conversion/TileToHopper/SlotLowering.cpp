@@ -267,3 +267,11 @@ LogicalResult KernelLowering::lowerRead(tile::ReadOp op) {
   set(op.getResult(), value);
   return success();
 }
+
+void KernelLowering::addSlots(Lowerings &lowerings) {
+  lowerings.add(&KernelLowering::lowerView);
+  lowerings.add(&KernelLowering::lowerLoadAsync);
+  lowerings.add(&KernelLowering::lowerStoreAsync);
+  lowerings.add(&KernelLowering::lowerWrite);
+  lowerings.add(&KernelLowering::lowerRead);
+}
