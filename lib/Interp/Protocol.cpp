@@ -74,9 +74,9 @@ struct State {
   std::vector<uint32_t> cells;
 };
 
-class Explorer {
+class StateSearch {
 public:
-  Explorer(const Protocol &protocol, int64_t limit)
+  StateSearch(const Protocol &protocol, int64_t limit)
       : protocol(protocol), limit(limit) {}
 
   Exploration run();
@@ -127,7 +127,7 @@ private:
 // Preparation
 //===----------------------------------------------------------------------===//
 
-void Explorer::prepare() {
+void StateSearch::prepare() {
   for (const Agent &agent : protocol.agents)
     for (const Event &event : agent.events) {
       for (const ByteRange &range : event.ranges)
@@ -183,7 +183,7 @@ void Explorer::prepare() {
 /// The warps of a group pass a wait one by one. They are known to have passed
 /// it after a barrier of the group, or after waiting for a product that was
 /// issued since: all warps take part in it. A single warp moves in step.
-unsigned Explorer::findJoin(llvm::ArrayRef<Step> list, unsigned wait) {
+unsigned StateSearch::findJoin(llvm::ArrayRef<Step> list, unsigned wait) {
   if (list[wait].event->threads <= 32)
     return wait;
   int64_t batch = -1;
@@ -201,7 +201,7 @@ unsigned Explorer::findJoin(llvm::ArrayRef<Step> list, unsigned wait) {
   return list.size();
 }
 
-void Explorer::number(Step &step) {
+void StateSearch::number(Step &step) {
   if (step.event->kind == Event::Sync || step.event->kind == Event::Reach)
     step.barrier = step.event->barrier;
   else if (step.event->kind <= Event::Load)
@@ -214,7 +214,7 @@ void Explorer::number(Step &step) {
   }
 }
 
-State Explorer::start() const {
+State StateSearch::start() const {
   State state;
   state.positions.assign(steps.size(), 0);
   state.syncing.assign(steps.size(), 0);
@@ -228,7 +228,8 @@ State Explorer::start() const {
 // Events
 //===----------------------------------------------------------------------===//
 
-bool Explorer::fail(const State &s, std::string message, mlir::Operation *op) {
+bool StateSearch::fail(const State &s, std::string message,
+                       mlir::Operation *op) {
   result.error = std::move(message);
   result.op = op;
   for (auto [i, agent] : llvm::enumerate(protocol.agents)) {
@@ -240,7 +241,7 @@ bool Explorer::fail(const State &s, std::string message, mlir::Operation *op) {
   return false;
 }
 
-bool Explorer::canGoOn(const State &s, unsigned agent) const {
+bool StateSearch::canGoOn(const State &s, unsigned agent) const {
   if (!hasStarted(s, agent) || isDone(s, agent))
     return false;
   unsigned position = s.positions[agent];
@@ -275,7 +276,7 @@ static bool blocks(Event::Kind kind, int64_t amount) {
          kind == Event::Fork || (kind == Event::Registers && amount > 0);
 }
 
-bool Explorer::takeTurn(State &s, unsigned agent) {
+bool StateSearch::takeTurn(State &s, unsigned agent) {
   const std::vector<Step> &list = steps[agent];
   s.syncing[agent] = 0;
   bool first = true, hasArrived = false;
@@ -300,7 +301,7 @@ bool Explorer::takeTurn(State &s, unsigned agent) {
   return true;
 }
 
-bool Explorer::execute(State &s, unsigned agent, const Step &step) {
+bool StateSearch::execute(State &s, unsigned agent, const Step &step) {
   const Event &event = *step.event;
   switch (event.kind) {
   case Event::Init:
@@ -352,8 +353,8 @@ bool Explorer::execute(State &s, unsigned agent, const Step &step) {
 
 /// After an arrival or a copy: if that has completed a phase, all warps have to
 /// have seen the phase before, which they wait for by parity.
-bool Explorer::advance(State &s, const Step &step, bool legal,
-                       const char *message, int64_t phase) {
+bool StateSearch::advance(State &s, const Step &step, bool legal,
+                          const char *message, int64_t phase) {
   if (!legal)
     return fail(s, message, step.event->op);
   if (s.barriers[step.barrier].getPhase() == phase)
@@ -371,7 +372,7 @@ bool Explorer::advance(State &s, const Step &step, bool legal,
   return true;
 }
 
-bool Explorer::read(State &s, const Step &step) {
+bool StateSearch::read(State &s, const Step &step) {
   for (auto [begin, end] : step.cells)
     for (unsigned cell = begin; cell < end; ++cell) {
       uint32_t value = s.cells[cell];
@@ -390,7 +391,7 @@ bool Explorer::read(State &s, const Step &step) {
   return true;
 }
 
-bool Explorer::checkWrite(const State &s, const Step &step) {
+bool StateSearch::checkWrite(const State &s, const Step &step) {
   for (auto [begin, end] : step.cells)
     for (unsigned cell = begin; cell < end; ++cell)
       if (s.cells[cell] & 1)
@@ -411,7 +412,7 @@ bool Explorer::checkWrite(const State &s, const Step &step) {
   return true;
 }
 
-bool Explorer::sync(State &s, unsigned agent, const Step &step) {
+bool StateSearch::sync(State &s, unsigned agent, const Step &step) {
   Named &barrier = s.named[step.barrier];
   const Event &event = *step.event;
   if (barrier.arrived == 0)
@@ -429,7 +430,7 @@ bool Explorer::sync(State &s, unsigned agent, const Step &step) {
   return true;
 }
 
-bool Explorer::land(State &s, unsigned place) {
+bool StateSearch::land(State &s, unsigned place) {
   auto [agent, position] = s.loads[place];
   const Step &step = steps[agent][position];
   s.loads.erase(s.loads.begin() + place);
@@ -445,7 +446,7 @@ bool Explorer::land(State &s, unsigned place) {
 // Search
 //===----------------------------------------------------------------------===//
 
-bool Explorer::isNew(const State &s) {
+bool StateSearch::isNew(const State &s) {
   llvm::SmallVector<uint64_t, 256> words;
   for (auto [position, syncing] : llvm::zip_equal(s.positions, s.syncing))
     words.append({position, uint64_t(syncing)});
@@ -467,7 +468,7 @@ bool Explorer::isNew(const State &s) {
   return visited.insert({hash.low64 >> 1, hash.high64 >> 1}).second;
 }
 
-Exploration Explorer::run() {
+Exploration StateSearch::run() {
   prepare();
   struct Node {
     State state;
@@ -514,5 +515,5 @@ Exploration Explorer::run() {
 }
 
 Exploration fa3::interp::explore(const Protocol &protocol, int64_t limit) {
-  return Explorer(protocol, limit).run();
+  return StateSearch(protocol, limit).run();
 }

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "AttentionProblem.h"
 #include "Foreign.h"
-#include "Problem.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -43,7 +43,8 @@ using Target = Dims;
 
 class Assembler {
 public:
-  Assembler(Problem &problem) : problem(problem), labels(problem.labels) {}
+  Assembler(AttentionProblem &problem)
+      : problem(problem), labels(problem.labels) {}
   LogicalResult run();
 
 private:
@@ -65,7 +66,7 @@ private:
   void eraseFollowers();
   bool replace(ForwardOp forward, std::string &reason);
 
-  Problem &problem;
+  AttentionProblem &problem;
   Labels &labels;
   Parts parts;
   Layout layout = Layout::bhsd;
@@ -532,6 +533,6 @@ LogicalResult Assembler::run() {
   return success();
 }
 
-LogicalResult fa3::convert::assemble(Problem &problem) {
+LogicalResult fa3::convert::assemble(AttentionProblem &problem) {
   return Assembler(problem).run();
 }

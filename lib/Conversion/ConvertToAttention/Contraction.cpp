@@ -1,9 +1,9 @@
 //===- Contraction.cpp - sums of products of two tensors ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "Contraction.h"
+#include "AttentionProblem.h"
 #include "Foreign.h"
-#include "Point.h"
-#include "Problem.h"
+#include "PointBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineMap.h"
 #include "llvm/ADT/StringExtras.h"

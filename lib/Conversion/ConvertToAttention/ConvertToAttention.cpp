@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/ConvertToAttention/ConvertToAttention.h"
+#include "AttentionProblem.h"
 #include "Contraction.h"
 #include "Foreign.h"
-#include "Problem.h"
 #include "Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "AttentionProblem.h"
 #include "Cudnn.h"
-#include "Problem.h"
 #include "Rewrite.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

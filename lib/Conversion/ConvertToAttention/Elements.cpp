@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Elements.h"
 #include "Foreign.h"
-#include "Point.h"
+#include "PointBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
@@ -342,7 +342,7 @@ bool fa3::convert::isCounting(Operation *op) {
            getInteger(getOperand(op, 2))));
 }
 
-Value fa3::convert::computeCount(Point &point, const State &state) {
+Value fa3::convert::computeCount(PointBuilder &point, const State &state) {
   Operation *op = state.value.getDefiningOp();
   bool isTorch = getName(op).starts_with("torch.aten.arange.");
   auto dim = getInteger(op->getAttr("iota_dimension"));

@@ -14,7 +14,7 @@
 
 namespace fa3::convert {
 
-class Point;
+class PointBuilder;
 
 /// torch's name, without dialect and overload, for what an operation of torch,
 /// StableHLO or TOSA does; empty for those of other dialects.
@@ -45,7 +45,7 @@ std::optional<llvm::SmallVector<Term>> readTerms(Labels &labels,
 /// The position that each element of a tensor counts: of `arange`, `iota`.
 /// Nothing if it does not.
 bool isCounting(mlir::Operation *op);
-mlir::Value computeCount(Point &point, const State &state);
+mlir::Value computeCount(PointBuilder &point, const State &state);
 
 /// How a condition chooses what is not hidden.
 struct Choice {

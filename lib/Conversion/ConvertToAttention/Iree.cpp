@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "AttentionProblem.h"
 #include "Foreign.h"
-#include "Problem.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineMap.h"
 
@@ -61,7 +61,7 @@ static LogicalResult checkForm(Operation *op, ArrayAttr maps) {
 }
 
 /// Reads q, k, v, the result, the scale and a mask.
-static LogicalResult readIreeTensors(Problem &problem, ArrayAttr maps,
+static LogicalResult readIreeTensors(AttentionProblem &problem, ArrayAttr maps,
                                      ArrayRef<Label> loops) {
   Operation *op = problem.op;
   unsigned count = op->getNumOperands();
@@ -94,7 +94,7 @@ static LogicalResult readIreeTensors(Problem &problem, ArrayAttr maps,
 }
 
 /// The region's score for `natural`; what the region sees has the unit of exp2.
-static Value editScore(Point &point, Value natural, Value yielded,
+static Value editScore(PointBuilder &point, Value natural, Value yielded,
                        BlockArgument score, ArrayRef<Label> loops) {
   Type f32 = natural.getType();
   constexpr double log2e = 1.4426950408889634;
@@ -119,7 +119,8 @@ static Value editScore(Point &point, Value natural, Value yielded,
 }
 
 /// The code of the region.
-static LogicalResult readRegion(Problem &problem, ArrayRef<Label> loops) {
+static LogicalResult readRegion(AttentionProblem &problem,
+                                ArrayRef<Label> loops) {
   Block &block = problem.op->getRegion(0).front();
   if (block.getNumArguments() < 1 || block.empty() ||
       getName(&block.back()) != "iree_linalg_ext.yield" ||
@@ -131,7 +132,7 @@ static LogicalResult readRegion(Problem &problem, ArrayRef<Label> loops) {
     return refuse(problem.op, "expects a region that takes and yields a score");
   if (yielded != score)
     problem.scores.push_back([=, loops = llvm::to_vector(loops)](
-                                 Point &point, Value natural) -> Value {
+                                 PointBuilder &point, Value natural) -> Value {
       return editScore(point, natural, yielded, score, loops);
     });
   return success();
@@ -141,7 +142,7 @@ LogicalResult fa3::convert::convertIree(Operation *op, FloatType castType) {
   auto maps = dyn_cast_or_null<ArrayAttr>(op->getAttr("indexing_maps"));
   if (failed(checkForm(op, maps)))
     return failure();
-  Problem problem(op, castType);
+  AttentionProblem problem(op, castType);
   SmallVector<Label> loops;
   AffineMap first = cast<AffineMapAttr>(maps[0]).getValue();
   for (unsigned i = 0; i < first.getNumDims(); ++i)

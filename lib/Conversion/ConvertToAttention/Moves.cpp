@@ -22,7 +22,7 @@ static std::optional<int64_t> wrapDimension(std::optional<int64_t> number,
 }
 
 /// An element of a tensor, in one dimension at a position.
-static Value readAt(Point &point, Value source, Dims dims, int64_t dim,
+static Value readAt(PointBuilder &point, Value source, Dims dims, int64_t dim,
                     Value position) {
   if (!position)
     return {};
@@ -31,7 +31,7 @@ static Value readAt(Point &point, Value source, Dims dims, int64_t dim,
 }
 
 /// start + step * index.
-static Value getPosition(Point &point, Value index, int64_t start,
+static Value getPosition(PointBuilder &point, Value index, int64_t start,
                          int64_t step) {
   if (!index)
     return {};
@@ -47,7 +47,7 @@ static Value getPosition(Point &point, Value index, int64_t start,
 //===----------------------------------------------------------------------===//
 
 /// A slice whose numbers are known, of all dimensions of its source.
-static Value readSlice(Point &point, const State &state,
+static Value readSlice(PointBuilder &point, const State &state,
                        ArrayRef<int64_t> starts, ArrayRef<int64_t> steps) {
   Value source = state.value.getDefiningOp()->getOperand(0);
   RankedTensorType type = getTensorType(source);
@@ -68,7 +68,7 @@ static Value readSlice(Point &point, const State &state,
   return point.getElement(result);
 }
 
-static Value readTensorSlice(Point &point, tensor::ExtractSliceOp slice,
+static Value readTensorSlice(PointBuilder &point, tensor::ExtractSliceOp slice,
                              const State &state) {
   auto isDynamic = [](int64_t number) { return ShapedType::isDynamic(number); };
   if (llvm::any_of(slice.getStaticOffsets(), isDynamic) ||
@@ -92,7 +92,8 @@ static Value readTensorSlice(Point &point, tensor::ExtractSliceOp slice,
 }
 
 /// torch.aten.slice.Tensor: (x, dimension, start, end, step).
-static Value readTorchSlice(Point &point, Operation *op, const State &state) {
+static Value readTorchSlice(PointBuilder &point, Operation *op,
+                            const State &state) {
   int64_t rank = state.dims.size();
   Value source = getOperand(op, 0);
   RankedTensorType type = getTensorType(source);
@@ -112,7 +113,8 @@ static Value readTorchSlice(Point &point, Operation *op, const State &state) {
 }
 
 /// torch.aten.select.int: (x, dimension, index).
-static Value readSelect(Point &point, Operation *op, const State &state) {
+static Value readSelect(PointBuilder &point, Operation *op,
+                        const State &state) {
   Value source = getOperand(op, 0);
   int64_t rank = state.dims.size() + 1;
   RankedTensorType type = getTensorType(source);
@@ -135,7 +137,7 @@ static Value readSelect(Point &point, Operation *op, const State &state) {
 //===----------------------------------------------------------------------===//
 
 /// A position that counts from the end if it is below 0.
-static Value wrap(Point &point, Value position, int64_t extent) {
+static Value wrap(PointBuilder &point, Value position, int64_t extent) {
   if (point.facts.isNonNegative(position))
     return position;
   if (ShapedType::isDynamic(extent))
@@ -151,7 +153,8 @@ static Value wrap(Point &point, Value position, int64_t extent) {
 /// torch.aten.index.Tensor: (x, list of tensors of positions or none). The
 /// dimensions of the positions are where the first of them is, or in front if
 /// others stand between.
-static Value readGather(Point &point, Operation *op, const State &state) {
+static Value readGather(PointBuilder &point, Operation *op,
+                        const State &state) {
   Value source = getOperand(op, 0);
   Operation *list =
       getOperand(op, 1) ? op->getOperand(1).getDefiningOp() : nullptr;
@@ -214,8 +217,8 @@ static Value readGather(Point &point, Operation *op, const State &state) {
 //===----------------------------------------------------------------------===//
 
 /// An element of tensors side by side in a dimension, at a position.
-static Value readJoined(Point &point, ArrayRef<Value> parts, const Dims &dims,
-                        int64_t dim, Value position) {
+static Value readJoined(PointBuilder &point, ArrayRef<Value> parts,
+                        const Dims &dims, int64_t dim, Value position) {
   SmallVector<int64_t> starts = {0};
   for (Value part : parts) {
     RankedTensorType type = getTensorType(part);
@@ -257,7 +260,8 @@ static bool isTorch(Operation *op, StringRef name) {
 }
 
 /// torch.aten.diff: (x, how often, dimension, in front, behind).
-static Value readDifference(Point &point, Operation *op, const State &state) {
+static Value readDifference(PointBuilder &point, Operation *op,
+                            const State &state) {
   int64_t rank = state.dims.size();
   auto dim = wrapDimension(getInteger(getOperand(op, 2)), rank);
   if (getInteger(getOperand(op, 1)) != 1 || !dim)
@@ -326,7 +330,7 @@ getSummed(Operation *op, Value result) {
 }
 
 /// Sums of a number that is everywhere the same.
-static Value readRunningSum(Point &point, Value source,
+static Value readRunningSum(PointBuilder &point, Value source,
                             std::optional<int64_t> number, const State &state) {
   int64_t rank = state.dims.size();
   RankedTensorType type = getTensorType(source);
@@ -346,7 +350,7 @@ static Value readRunningSum(Point &point, Value source,
 // All of them
 //===----------------------------------------------------------------------===//
 
-Value fa3::convert::computeMoved(Point &point, const State &state) {
+Value fa3::convert::computeMoved(PointBuilder &point, const State &state) {
   Operation *op = state.value.getDefiningOp();
   if (!op)
     return {};

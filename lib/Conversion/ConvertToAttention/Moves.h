@@ -9,14 +9,14 @@
 #ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_MOVES_H
 #define FA3_LIB_CONVERSION_CONVERTTOATTENTION_MOVES_H
 
-#include "Point.h"
+#include "PointBuilder.h"
 
 namespace fa3::convert {
 
 /// The element of such an operation; null without a problem for others, and
 /// where the code would be more than a load of the result: positions that are
 /// read from memory, or sums of what differs from place to place.
-mlir::Value computeMoved(Point &point, const State &state);
+mlir::Value computeMoved(PointBuilder &point, const State &state);
 
 } // namespace fa3::convert
 

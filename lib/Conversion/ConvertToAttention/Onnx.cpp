@@ -48,8 +48,9 @@ bool fa3::convert::isOnnxAttention(Operation *op) {
   return !getFunction(op).empty();
 }
 
-LogicalResult fa3::convert::readOnnxTensors(Problem &problem, OnnxShape &shape,
-                                            int64_t heads, int64_t keyHeads) {
+LogicalResult fa3::convert::readOnnxTensors(AttentionProblem &problem,
+                                            OnnxShape &shape, int64_t heads,
+                                            int64_t keyHeads) {
   Operation *op = problem.op;
   Labels &labels = problem.labels;
   RankedTensorType types[] = {
@@ -109,7 +110,7 @@ LogicalResult fa3::convert::readOnnxTensors(Problem &problem, OnnxShape &shape,
   return success();
 }
 
-LogicalResult fa3::convert::readOnnxScale(Problem &problem,
+LogicalResult fa3::convert::readOnnxScale(AttentionProblem &problem,
                                           const Attributes &attributes) {
   if (double scale = attributes.getNumber("scale"); scale != 0)
     problem.scale = scale;
@@ -138,7 +139,7 @@ struct Band {
 } // namespace
 
 /// Queries and keys are counted from the first.
-static LogicalResult addBand(Problem &problem, const OnnxShape &shape,
+static LogicalResult addBand(AttentionProblem &problem, const OnnxShape &shape,
                              const Band &band) {
   MLIRContext *context = problem.op->getContext();
   int64_t queries = problem.labels.getExtent(shape.i),
@@ -161,7 +162,7 @@ static LogicalResult addBand(Problem &problem, const OnnxShape &shape,
 
 /// Whether a key is in use and in the band: the last query stands at the last
 /// key in use. Null if the length cannot be read.
-static Value isKeyInUse(Point &point, Value lengths, Label batch,
+static Value isKeyInUse(PointBuilder &point, Value lengths, Label batch,
                         const Band &band) {
   Value length = point.getElement({lengths, {{batch}}});
   if (!length)
@@ -189,21 +190,21 @@ static Value isKeyInUse(Point &point, Value lengths, Label batch,
 }
 
 /// Only the first keys of each batch are in use.
-static LogicalResult addLengthCondition(Problem &problem,
+static LogicalResult addLengthCondition(AttentionProblem &problem,
                                         const OnnxShape &shape,
                                         const Band &band, Value lengths) {
   RankedTensorType type = getTensorType(lengths);
   if (!type || type.getRank() != 1 || !isa<IntegerType>(type.getElementType()))
     return refuse(problem.op, "its lengths are no integers for each batch");
   problem.conditions.push_back(
-      [lengths, batch = shape.b, band](Point &point) -> Value {
+      [lengths, batch = shape.b, band](PointBuilder &point) -> Value {
         return isKeyInUse(point, lengths, batch, band);
       });
   return success();
 }
 
 /// A mask that has a column for every key, or one for all.
-static LogicalResult addMask(Problem &problem, const OnnxShape &shape,
+static LogicalResult addMask(AttentionProblem &problem, const OnnxShape &shape,
                              Value mask) {
   RankedTensorType type = getTensorType(mask);
   int64_t keys = problem.labels.getExtent(shape.j);
@@ -223,7 +224,7 @@ static LogicalResult convertAttention(Operation *op, FloatType castType) {
   if (isGiven(getOperand(op, 4)) || isGiven(getOperand(op, 5)) ||
       getUsedResult(op, 1) || getUsedResult(op, 2))
     return convertOnnxWithPast(op, castType);
-  Problem problem(op, castType);
+  AttentionProblem problem(op, castType);
   OnnxShape shape;
   if (failed(readOnnxTensors(problem, shape,
                              attributes.getInteger("q_num_heads", -1),

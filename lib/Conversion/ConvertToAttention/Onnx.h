@@ -3,8 +3,8 @@
 #ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_ONNX_H
 #define FA3_LIB_CONVERSION_CONVERTTOATTENTION_ONNX_H
 
+#include "AttentionProblem.h"
 #include "Foreign.h"
-#include "Problem.h"
 
 namespace fa3::convert {
 
@@ -35,10 +35,10 @@ struct OnnxShape {
 };
 
 /// Reads operands 0 to 2 and result 0, (b, h, s, d) or (b, s, h * d).
-llvm::LogicalResult readOnnxTensors(Problem &problem, OnnxShape &shape,
+llvm::LogicalResult readOnnxTensors(AttentionProblem &problem, OnnxShape &shape,
                                     int64_t heads, int64_t keyHeads);
 /// Takes scale and soft cap, which have 0 for none.
-llvm::LogicalResult readOnnxScale(Problem &problem,
+llvm::LogicalResult readOnnxScale(AttentionProblem &problem,
                                   const Attributes &attributes);
 /// Attention whose keys come behind those of `past_key`, or whose keys and
 /// values are results.

@@ -293,7 +293,7 @@ static Value getSinks(Rewrite &rewrite, const GroupQuery &group) {
 }
 
 /// What attention has of the operation besides tensors.
-static LogicalResult readGroupQuery(Problem &problem, OnnxShape &shape,
+static LogicalResult readGroupQuery(AttentionProblem &problem, OnnxShape &shape,
                                     const GroupQuery &group) {
   if (failed(readOnnxScale(problem, group.attributes)))
     return refuse(problem.op, "its soft cap is not positive");
@@ -328,7 +328,7 @@ LogicalResult GroupQueryRewrite::attend(FloatType castType) {
   for (unsigned i : {0, 1})
     if (presents[i])
       replace(group.present[i], presents[i]);
-  Problem problem(inner, castType);
+  AttentionProblem problem(inner, castType);
   OnnxShape shape;
   if (failed(readOnnxTensors(problem, shape, group.heads, group.keyHeads)) ||
       failed(readGroupQuery(problem, shape, group)))
@@ -386,7 +386,7 @@ LogicalResult GroupQueryRewrite::run(FloatType castType) {
 static LogicalResult convertPrompt(const GroupQuery &group,
                                    FloatType castType) {
   Operation *op = group.op;
-  Problem problem(op, castType);
+  AttentionProblem problem(op, castType);
   OnnxShape shape;
   if (failed(readOnnxTensors(problem, shape, group.heads, group.keyHeads)))
     return failure();
@@ -405,7 +405,7 @@ static LogicalResult convertPrompt(const GroupQuery &group,
   else
     problem.mods.push_back(getCausal(op->getContext(), queries, keys));
   // Keys behind the last one in use, whose number the operand holds.
-  problem.conditions.push_back([&](Point &point) -> Value {
+  problem.conditions.push_back([&](PointBuilder &point) -> Value {
     State state{group.lengths, {{shape.b}}};
     if (getTensorType(group.lengths).getRank() == 2)
       state.dims.push_back({problem.labels.create(1)});

@@ -24,7 +24,7 @@ private:
   LogicalResult readOperands();
   LogicalResult concatenate();
   LogicalResult attend(FloatType castType);
-  LogicalResult readMasks(Problem &problem, const OnnxShape &shape);
+  LogicalResult readMasks(AttentionProblem &problem, const OnnxShape &shape);
 
   Operation *op;
   Attributes attributes;
@@ -107,7 +107,8 @@ LogicalResult PastRewrite::concatenate() {
 }
 
 /// Bounds on key - query - offset, of causal masks and of windows.
-LogicalResult PastRewrite::readMasks(Problem &problem, const OnnxShape &shape) {
+LogicalResult PastRewrite::readMasks(AttentionProblem &problem,
+                                     const OnnxShape &shape) {
   using namespace fa3::attention;
   bool isCausal = attributes.getInteger("is_causal", 0) != 0;
   int64_t left = attributes.getInteger("left_window_size", -1),
@@ -135,7 +136,8 @@ LogicalResult PastRewrite::readMasks(Problem &problem, const OnnxShape &shape) {
     problem.mods.push_back(mod);
     return success();
   }
-  problem.conditions.push_back([=, offset = offset](Point &point) -> Value {
+  problem.conditions.push_back([=,
+                                offset = offset](PointBuilder &point) -> Value {
     ImplicitLocOpBuilder &at = point.b;
     std::optional<int64_t> number = getConstantIntValue(offset);
     Value own = number ? point.constantIndex(*number) : cast<Value>(offset),
@@ -174,7 +176,7 @@ LogicalResult PastRewrite::attend(FloatType castType) {
     if (presents[i])
       replace(op->getResult(1 + i), presents[i]);
   replace(op->getResult(0), out);
-  Problem problem(inner, castType);
+  AttentionProblem problem(inner, castType);
   OnnxShape shape;
   if (failed(readOnnxTensors(problem, shape, -1, -1)))
     return failure();

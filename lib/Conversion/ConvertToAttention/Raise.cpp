@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "AttentionProblem.h"
 #include "Contraction.h"
 #include "Elements.h"
 #include "Foreign.h"
-#include "Problem.h"
 #include "Softmax.h"
 #include "llvm/ADT/SetVector.h"
 #include <cmath>
@@ -61,7 +61,7 @@ private:
 
   const Contraction &second;
   unsigned side;
-  Problem problem;
+  AttentionProblem problem;
   Labels &labels;
   std::optional<Softmax> softmax;
 };
@@ -318,7 +318,7 @@ Raised Raiser::run() {
   Operation *leaf = search.product->op;
   if (peelRounds(labels, scores).back().value != search.product->tensors[2]) {
     leaf = takeInnerFactors(leaf);
-    problem.scores.push_back([=](Point &point, Value score) -> Value {
+    problem.scores.push_back([=](PointBuilder &point, Value score) -> Value {
       point.setElement(leaf, score);
       Value edited = point.getElement(scores);
       if (edited && !isa<FloatType>(edited.getType()))

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "AttentionProblem.h"
 #include "Elements.h"
 #include "Facts.h"
 #include "Foreign.h"
-#include "Problem.h"
 #include "Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -62,15 +62,15 @@ static bool splitSum(Labels &labels, const State &state,
 namespace {
 class Writer {
 public:
-  Writer(ForwardOp forward, Problem &problem, const Roles &roles,
+  Writer(ForwardOp forward, AttentionProblem &problem, const Roles &roles,
          std::string &reason)
       : forward(forward), problem(problem), labels(problem.labels),
         roles(roles), reason(reason) {}
   void run();
 
 private:
-  Value join(Point &point, Value keep, Value condition);
-  Value getConditions(Point &point);
+  Value join(PointBuilder &point, Value keep, Value condition);
+  Value getConditions(PointBuilder &point);
   bool leavesKeys(Value keep, const ModContext &context);
   void writeMask();
   void writeScore();
@@ -79,7 +79,7 @@ private:
   void nameBounds();
 
   ForwardOp forward;
-  Problem &problem;
+  AttentionProblem &problem;
   Labels &labels;
   const Roles &roles;
   std::string &reason;
@@ -91,14 +91,14 @@ private:
 };
 } // namespace
 
-Value Writer::join(Point &point, Value keep, Value condition) {
+Value Writer::join(PointBuilder &point, Value keep, Value condition) {
   if (!condition || !keep)
     return condition ? condition : keep;
   return arith::AndIOp::create(point.b, keep, condition);
 }
 
 /// The conditions that hold without a proof; null if there are none.
-Value Writer::getConditions(Point &point) {
+Value Writer::getConditions(PointBuilder &point) {
   Value keep;
   for (const Mask &mask : sure) {
     Value element;
@@ -138,7 +138,7 @@ void Writer::writeMask() {
     return;
   forward.prependMaskMod(
       [&](ImplicitLocOpBuilder &b, const ModContext &context) -> Value {
-        Point point(b, labels, roles, context, tables, reason);
+        PointBuilder point(b, labels, roles, context, tables, reason);
         if (!likely.empty()) {
           auto compute = [&]() -> Value {
             Value keep = getConditions(point);
@@ -174,7 +174,7 @@ void Writer::writeScore() {
     return;
   forward.prependScoreMod([&](ImplicitLocOpBuilder &b,
                               const ModContext &context, Value score) -> Value {
-    Point point(b, labels, roles, context, tables, reason);
+    PointBuilder point(b, labels, roles, context, tables, reason);
     Value edited = score;
     for (auto &edit : problem.scores)
       if (Value next = edit(point, edited))
@@ -392,7 +392,7 @@ void Writer::run() {
   forward.getAuxMutable().append(tables.getArrayRef());
 }
 
-void fa3::convert::buildRegions(ForwardOp forward, Problem &problem,
+void fa3::convert::buildRegions(ForwardOp forward, AttentionProblem &problem,
                                 const Roles &roles, std::string &reason) {
   Writer(forward, problem, roles, reason).run();
 }

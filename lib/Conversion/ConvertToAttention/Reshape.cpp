@@ -1,6 +1,6 @@
 //===- Reshape.cpp - expanding and collapsing dimensions ------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "Problem.h"
+#include "AttentionProblem.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

@@ -9,7 +9,7 @@
 #ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_REWRITE_H
 #define FA3_LIB_CONVERSION_CONVERTTOATTENTION_REWRITE_H
 
-#include "Problem.h"
+#include "AttentionProblem.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 
 namespace fa3::convert {

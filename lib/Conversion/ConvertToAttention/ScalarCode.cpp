@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace fa3::convert;
 
 /// An element of a triangle, whose diagonal `op` names, or 0.
-static Value computeTriangle(Point &point, const State &result,
+static Value computeTriangle(PointBuilder &point, const State &result,
                              const State &input) {
   Operation *op = result.value.getDefiningOp();
   size_t rank = result.dims.size();
@@ -34,7 +34,7 @@ static Value computeTriangle(Point &point, const State &result,
   return arith::SelectOp::create(point.b, inside, element, zero);
 }
 
-Value fa3::convert::computeElement(Point &point, const State &result,
+Value fa3::convert::computeElement(PointBuilder &point, const State &result,
                                    ArrayRef<State> inputs) {
   StringRef name = getElementName(result.value.getDefiningOp());
   if (name == "triu" || name == "tril")

@@ -8,7 +8,7 @@
 #ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_SCALARCODE_H
 #define FA3_LIB_CONVERSION_CONVERTTOATTENTION_SCALARCODE_H
 
-#include "Point.h"
+#include "PointBuilder.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -17,7 +17,7 @@ namespace fa3::convert {
 /// Scalar code of operations that have torch's names.
 class Translator {
 public:
-  Translator(Point &point) : point(point), b(point.b) {}
+  Translator(PointBuilder &point) : point(point), b(point.b) {}
 
   /// A tensor, or a number, has this element.
   void map(mlir::Value value, mlir::Value scalar) { known[value] = scalar; }
@@ -43,7 +43,7 @@ private:
   mlir::Value operand(mlir::Operation *op, unsigned number, Kind kind);
   mlir::Value floorDivide(mlir::Value x, mlir::Value y);
 
-  Point &point;
+  PointBuilder &point;
   mlir::ImplicitLocOpBuilder &b;
   llvm::DenseMap<mlir::Value, mlir::Value> known;
   unsigned depth = 0, count = 0;
@@ -51,7 +51,7 @@ private:
 
 /// The code of an element, for what readElements takes but linalg.generic; null
 /// with a problem noted.
-mlir::Value computeElement(Point &point, const State &result,
+mlir::Value computeElement(PointBuilder &point, const State &result,
                            llvm::ArrayRef<State> inputs);
 
 } // namespace fa3::convert

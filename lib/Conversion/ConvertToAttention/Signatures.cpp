@@ -1,7 +1,7 @@
 //===- Signatures.cpp - builtin tensors at the border of functions --------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "AttentionProblem.h"
 #include "Foreign.h"
-#include "Problem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 

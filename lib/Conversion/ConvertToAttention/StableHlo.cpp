@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "AttentionProblem.h"
 #include "Cudnn.h"
 #include "Foreign.h"
-#include "Problem.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/JSON.h"
 
@@ -143,7 +143,7 @@ struct CudnnShape {
 } // namespace
 
 /// Labels of the heads; those of q are in groups where k has fewer.
-static LogicalResult readHeads(Problem &problem, CudnnShape &shape,
+static LogicalResult readHeads(AttentionProblem &problem, CudnnShape &shape,
                                int64_t heads, int64_t keyHeads) {
   Labels &labels = problem.labels;
   shape.head = {labels.create(heads)};
@@ -162,8 +162,8 @@ static LogicalResult readHeads(Problem &problem, CudnnShape &shape,
 }
 
 /// Reads q, k, v and the result.
-static LogicalResult readCudnnTensors(Problem &problem, CudnnShape &shape,
-                                      bool isSequenceFirst) {
+static LogicalResult readCudnnTensors(AttentionProblem &problem,
+                                      CudnnShape &shape, bool isSequenceFirst) {
   Operation *op = problem.op;
   Labels &labels = problem.labels;
   RankedTensorType q = getTensorType(op->getOperand(0)),
@@ -194,7 +194,8 @@ static LogicalResult readCudnnTensors(Problem &problem, CudnnShape &shape,
 }
 
 /// Reads the statistics, if somebody uses them.
-static LogicalResult readStatistics(Problem &problem, const CudnnShape &shape) {
+static LogicalResult readStatistics(AttentionProblem &problem,
+                                    const CudnnShape &shape) {
   Operation *op = problem.op;
   if (op->getNumResults() <= 2 || op->getResult(1).use_empty())
     return success();
@@ -207,7 +208,8 @@ static LogicalResult readStatistics(Problem &problem, const CudnnShape &shape) {
 }
 
 /// The mask that the settings name.
-static void addCausalMask(Problem &problem, const CudnnSettings &settings) {
+static void addCausalMask(AttentionProblem &problem,
+                          const CudnnSettings &settings) {
   using namespace fa3::attention;
   Operation *op = problem.op;
   int64_t rowAxis = settings.isSequenceFirst ? 1 : 2;
@@ -222,11 +224,11 @@ static void addCausalMask(Problem &problem, const CudnnSettings &settings) {
 }
 
 /// Rows that are padding give 0, as where no key is visible.
-static LogicalResult addPadding(Problem &problem, Label batch, Value queries,
-                                Value keys) {
+static LogicalResult addPadding(AttentionProblem &problem, Label batch,
+                                Value queries, Value keys) {
   if (!isLengths(queries) || !isLengths(keys))
     return refuse(problem.op, "its lengths are no integers for each batch");
-  problem.conditions.push_back([=](Point &point) -> Value {
+  problem.conditions.push_back([=](PointBuilder &point) -> Value {
     auto isBelow = [&](Value row, Value lengths) -> Value {
       State state{lengths, {{batch}}};
       Value length = point.getElement(state);
@@ -266,7 +268,7 @@ LogicalResult fa3::convert::convertCudnn(Operation *op, FloatType castType) {
                           Twine(op->getNumOperands()) + " and " +
                           Twine(op->getNumResults()));
 
-  Problem problem(op, castType);
+  AttentionProblem problem(op, castType);
   problem.scale = settings->scale;
   CudnnShape shape;
   if (failed(readCudnnTensors(problem, shape, settings->isSequenceFirst)) ||

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "AttentionProblem.h"
 #include "Foreign.h"
-#include "Problem.h"
 
 using namespace mlir;
 using namespace fa3::convert;
@@ -20,7 +20,7 @@ LogicalResult fa3::convert::convertTMTensor(Operation *op, FloatType castType) {
   RankedTensorType type = getTensorType(op->getOperand(0));
   if (!type || type.getRank() < 3)
     return refuse(op, "expects tensors of rank 3 or more");
-  Problem problem(op, castType);
+  AttentionProblem problem(op, castType);
   Labels &labels = problem.labels;
   SmallVector<Label> batch;
   for (int64_t i = 0; i + 2 < type.getRank(); ++i)

@@ -6,15 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "AttentionProblem.h"
 #include "Foreign.h"
-#include "Problem.h"
 
 using namespace mlir;
 using namespace fa3::convert;
 
 /// Labels of q (b.., h, i, c), k and v; groups of heads where there are fewer
 /// in k and v.
-LogicalResult fa3::convert::readLikeTorch(Problem &problem, bool grouped) {
+LogicalResult fa3::convert::readLikeTorch(AttentionProblem &problem,
+                                          bool grouped) {
   Operation *op = problem.op;
   Labels &labels = problem.labels;
   RankedTensorType q = getTensorType(op->getOperand(0)),
@@ -73,14 +74,14 @@ LogicalResult fa3::convert::readLikeTorch(Problem &problem, bool grouped) {
   return success();
 }
 
-Dims fa3::convert::getScoreDims(const Problem &problem) {
+Dims fa3::convert::getScoreDims(const AttentionProblem &problem) {
   Dims dims = problem.q.dims;
   dims.back() = problem.k.dims[problem.k.dims.size() - 2];
   return dims;
 }
 
-LogicalResult fa3::convert::readBroadcastMask(Problem &problem, Value mask,
-                                              const Dims &score) {
+LogicalResult fa3::convert::readBroadcastMask(AttentionProblem &problem,
+                                              Value mask, const Dims &score) {
   Operation *op = problem.op;
   RankedTensorType type = getTensorType(mask);
   if (!type)
@@ -120,7 +121,7 @@ LogicalResult fa3::convert::convertTorch(Operation *op, FloatType castType) {
     return refuse(op, "it has a dropout that is not known to be 0");
   if (!causal || !grouped)
     return refuse(op, "expects is_causal and enable_gqa to be constants");
-  Problem problem(op, castType);
+  AttentionProblem problem(op, castType);
   if (failed(readLikeTorch(problem, *grouped != 0)))
     return failure();
   if (!isNone(scale)) {

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "AttentionProblem.h"
 #include "Foreign.h"
-#include "Problem.h"
 #include "ScalarCode.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -45,7 +45,7 @@ fa3::convert::convertFlex(Operation *op, FloatType castType,
     return refuse(op, "expects q, k, v, the scale and two flags as operands, "
                       "got " +
                           Twine(op->getNumOperands()));
-  Problem problem(op, castType);
+  AttentionProblem problem(op, castType);
   if (failed(readLikeTorch(problem, /*grouped=*/true)))
     return failure();
   if (!isNone(op->getOperand(3))) {
@@ -74,7 +74,7 @@ fa3::convert::convertFlex(Operation *op, FloatType castType,
   FailureOr<Block *> mask = find("mask_mod_fn", 4);
   if (failed(mask))
     return failure();
-  auto mapIndices = [](Translator &translator, Point &point,
+  auto mapIndices = [](Translator &translator, PointBuilder &point,
                        ArrayRef<BlockArgument> arguments) {
     translator.map(arguments[0], point.getBatch());
     translator.map(arguments[1], point.getHead());
@@ -82,7 +82,7 @@ fa3::convert::convertFlex(Operation *op, FloatType castType,
     translator.map(arguments[3], point.getKey());
   };
   if (*score && (*score)->back().getOperand(0) != (*score)->getArgument(0))
-    problem.scores.push_back([&](Point &point, Value value) -> Value {
+    problem.scores.push_back([&](PointBuilder &point, Value value) -> Value {
       Translator translator(point);
       translator.map((*score)->getArgument(0), value);
       mapIndices(translator, point, (*score)->getArguments().drop_front());
@@ -90,7 +90,7 @@ fa3::convert::convertFlex(Operation *op, FloatType castType,
       return edited ? point.toF32(edited) : Value();
     });
   if (*mask)
-    problem.conditions.push_back([&](Point &point) -> Value {
+    problem.conditions.push_back([&](PointBuilder &point) -> Value {
       Translator translator(point);
       mapIndices(translator, point, (*mask)->getArguments());
       Value visible = translator.get((*mask)->back().getOperand(0));

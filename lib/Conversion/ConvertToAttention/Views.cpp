@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "AttentionProblem.h"
+#include "DimensionMap.h"
 #include "Elements.h"
 #include "Foreign.h"
-#include "Problem.h"
-#include "View.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
@@ -35,7 +35,7 @@ State fa3::convert::peel(Labels &labels, const State &state) {
   Operation *op = state.value.getDefiningOp();
   if (getName(op) == "torch.aten.repeat_interleave.self_int")
     return peelInterleave(labels, state);
-  std::optional<View> view = getView(op);
+  std::optional<DimensionMap> view = getView(op);
   if (!view || state.dims.size() !=
                    static_cast<size_t>(getTensorType(state.value).getRank()))
     return {};
@@ -107,7 +107,7 @@ State fa3::convert::follow(Labels &labels, const State &state) {
   Operation *op = use.getOwner();
   if (getElementName(op) == "round")
     return followRound(labels, op, state);
-  std::optional<View> view = getView(op);
+  std::optional<DimensionMap> view = getView(op);
   if (!view || use.getOperandNumber() != 0)
     return {};
   RankedTensorType type = getTensorType(op->getResult(0));

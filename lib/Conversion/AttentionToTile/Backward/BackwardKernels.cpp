@@ -10,7 +10,7 @@
 #include "BackwardKernels.h"
 #include "../Auxiliary/BackwardAux.h"
 #include "../Auxiliary/BackwardTable.h"
-#include "../Emit/KernelArguments.h"
+#include "../Emit/LaunchArguments.h"
 #include "../Emit/SequenceCode.h"
 #include "../Plan/BackwardFacts.h"
 #include "../Plan/Cost.h"
@@ -41,8 +41,8 @@ public:
 
 private:
   gpu::GPUFuncOp createKernel(StringRef suffix,
-                              const KernelArguments &arguments);
-  void launch(gpu::GPUFuncOp kernel, const KernelArguments &arguments,
+                              const LaunchArguments &arguments);
+  void launch(gpu::GPUFuncOp kernel, const LaunchArguments &arguments,
               ValueRange cost);
   Value allocateSums();
   /// The array for the gradient of an auxiliary operand.
@@ -57,7 +57,7 @@ private:
   void buildConversion();
   /// What a kernel without scores takes to find its rows, those of `queries`,
   /// or all that regions may use.
-  void addSequences(KernelArguments &arguments, bool needsAll = false);
+  void addSequences(LaunchArguments &arguments, bool needsAll = false);
   void getSequences(function_ref<Value(Value)> get, Value queries,
                     BackwardOperands &operands, bool needsAll = false);
   /// `aux` is the gradient of an auxiliary operand that the part computes.
@@ -96,14 +96,14 @@ private:
 } // namespace
 
 gpu::GPUFuncOp BackwardKernels::createKernel(StringRef suffix,
-                                             const KernelArguments &arguments) {
+                                             const LaunchArguments &arguments) {
   return fa3::createKernel(module, op.getLoc(),
                            host.function.getName() + "_" + suffix,
                            arguments.getTypes());
 }
 
 void BackwardKernels::launch(gpu::GPUFuncOp kernel,
-                             const KernelArguments &arguments,
+                             const LaunchArguments &arguments,
                              ValueRange cost) {
   launchKernel(onHost, onHost.getLoc(), module, kernel, arguments.get(), cost);
 }
@@ -167,7 +167,7 @@ void BackwardKernels::buildDelta(bool isFused, bool hasLargeScores) {
   delta = attention::allocateWorkspace(onHost, type, extents, "delta");
   if (hasLargeScores)
     rest = attention::allocateWorkspace(onHost, type, extents, "rest");
-  KernelArguments arguments;
+  LaunchArguments arguments;
   Value values[] = {host.o, host.outGrad, host.lse, host.lseGrad,
                     shift,  delta,        dqSums};
   for (Value value : values)
@@ -199,7 +199,7 @@ void BackwardKernels::buildDelta(bool isFused, bool hasLargeScores) {
   launch(kernel, arguments, {});
 }
 
-void BackwardKernels::addSequences(KernelArguments &arguments, bool needsAll) {
+void BackwardKernels::addSequences(LaunchArguments &arguments, bool needsAll) {
   arguments.add(host.maxQ);
   // Of sequences that fill their arrays nothing else is to be known.
   if (!op.hasLengths() && !needsAll)
@@ -227,7 +227,7 @@ void BackwardKernels::getSequences(function_ref<Value(Value)> get,
 }
 
 void BackwardKernels::buildConversion() {
-  KernelArguments arguments;
+  LaunchArguments arguments;
   for (Value value : {dqSums, host.dq, host.scale})
     arguments.add(value);
   addSequences(arguments);
@@ -300,7 +300,7 @@ void BackwardKernels::buildPart(const BackwardPart &part,
                              Role::dv,      Role::auxGrad, Role::dqSums,
                              Role::scale,   Role::aux,     Role::transposedAux,
                              Role::maxQ};
-  KernelArguments arguments;
+  LaunchArguments arguments;
   for (Role role : kOrder)
     for (Value value : operands[role])
       arguments.add(value);
@@ -370,7 +370,7 @@ FailureOr<int64_t> BackwardKernels::buildAuxGradient(unsigned position,
 void BackwardKernels::buildOfArrays(
     StringRef suffix, ValueRange values,
     function_ref<void(OpBuilder &, ValueRange)> build) {
-  KernelArguments arguments;
+  LaunchArguments arguments;
   for (Value value : values)
     arguments.add(value);
   gpu::GPUFuncOp kernel = createKernel(suffix, arguments);

@@ -1,7 +1,7 @@
 //===- ForwardKernels.cpp - kernels of a forward --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "ForwardKernels.h"
-#include "../Emit/KernelArguments.h"
+#include "../Emit/LaunchArguments.h"
 #include "../Emit/SequenceCode.h"
 #include "../Plan/Cost.h"
 #include "../Plan/ForwardFacts.h"
@@ -40,12 +40,12 @@ private:
   attention::Operands getTaken();
   /// Creates a kernel that only returns and says which of its arguments
   /// `operands` are.
-  std::pair<gpu::GPUFuncOp, KernelArguments>
+  std::pair<gpu::GPUFuncOp, LaunchArguments>
   createKernel(StringRef name, const attention::Operands &taken,
                KernelOperands &operands);
   LogicalResult buildAttention(const ForwardPlan &plan,
                                KernelOperands &operands);
-  void buildLaunch(gpu::GPUFuncOp kernel, const KernelArguments &arguments);
+  void buildLaunch(gpu::GPUFuncOp kernel, const LaunchArguments &arguments);
   /// Kernels that merge parts: one for few of them and one for more, where
   /// only the launch knows. Gives how many there are.
   FailureOr<int64_t> buildMerge(const std::optional<GroupPacking> &packing);
@@ -107,10 +107,10 @@ static void setResults(attention::Operands &operands,
     *own = *value;
 }
 
-std::pair<gpu::GPUFuncOp, KernelArguments>
+std::pair<gpu::GPUFuncOp, LaunchArguments>
 ForwardBuilder::createKernel(StringRef name, const attention::Operands &taken,
                              KernelOperands &operands) {
-  KernelArguments arguments;
+  LaunchArguments arguments;
   for (Value value : taken.list())
     arguments.add(value);
   for (auto [value, hostValue] : captures)
@@ -129,7 +129,7 @@ ForwardBuilder::createKernel(StringRef name, const attention::Operands &taken,
 }
 
 void ForwardBuilder::buildLaunch(gpu::GPUFuncOp kernel,
-                                 const KernelArguments &arguments) {
+                                 const LaunchArguments &arguments) {
   OpBuilder builder = host.getBuilder();
   ImplicitLocOpBuilder b(forward.getLoc(), builder);
   // The host does not know the work of places and of listed blocks.

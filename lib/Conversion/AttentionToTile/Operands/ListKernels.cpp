@@ -16,8 +16,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ListKernels.h"
-#include "../Emit/KernelArguments.h"
 #include "../Emit/KernelMath.h"
+#include "../Emit/LaunchArguments.h"
 #include "../Emit/ScalarRegion.h"
 #include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
@@ -105,7 +105,7 @@ private:
   std::string prefix;
   int64_t queries, keys, keysPerPart, queryParts;
   bool isShared;
-  KernelArguments arguments;
+  LaunchArguments arguments;
   gpu::GPUFuncOp kernel;
   /// (batch, head, block of queries, part, block of keys): pairs, and positions
   /// in the two lists, -1 for none.
@@ -120,7 +120,7 @@ private:
 
 void ListKernels::launch(StringRef name, ArrayRef<Value> hostValues,
                          function_ref<void()> body) {
-  arguments = KernelArguments();
+  arguments = LaunchArguments();
   for (Value value : hostValues)
     arguments.add(value);
   auto onHost = b.saveInsertionPoint();

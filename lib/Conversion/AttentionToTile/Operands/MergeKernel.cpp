@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MergeKernel.h"
-#include "../Emit/KernelArguments.h"
+#include "../Emit/LaunchArguments.h"
 #include "../Forward/Kernel.h"
 
 using namespace mlir;
@@ -51,7 +51,7 @@ FailureOr<int64_t> fa3::buildMergeKernel(HostFunction &host,
         lseParts = view(merge.lseParts, head + 1), o = view(merge.o, head),
         lse = view(merge.lse, head);
 
-  KernelArguments arguments;
+  LaunchArguments arguments;
   for (Value value : {o, lse, merge.sinks, parts, lseParts})
     arguments.add(value);
   gpu::GPUFuncOp kernel =

@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeKernels.h"
-#include "../Emit/KernelArguments.h"
 #include "../Emit/KernelMath.h"
+#include "../Emit/LaunchArguments.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "UpdateKernel.h"
-#include "../Emit/KernelArguments.h"
 #include "../Emit/KernelMath.h"
+#include "../Emit/LaunchArguments.h"
 #include "../Emit/ScalarRegion.h"
 #include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
@@ -85,7 +85,7 @@ private:
 
   HostFunction &host;
   SmallVector<Job> jobs;
-  KernelArguments arguments;
+  LaunchArguments arguments;
   gpu::GPUFuncOp kernel;
   attention::Captures captures;
 };

@@ -1,7 +1,7 @@
-//===- View.h - operations that move no number ------------------*- C++ -*-===//
+//===- DimensionMap.h - operations that move no number ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_VIEW_H
-#define FA3_LIB_CONVERSION_CONVERTTOATTENTION_VIEW_H
+#ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_DIMENSIONMAP_H
+#define FA3_LIB_CONVERSION_CONVERTTOATTENTION_DIMENSIONMAP_H
 
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
@@ -10,7 +10,7 @@
 namespace fa3::convert {
 
 /// How the dimensions of a tensor come from those of another.
-struct View {
+struct DimensionMap {
   mlir::Value source;
   /// For every dimension the source's that it is; -1 for one that the source
   /// does not have. Dimensions of the source that are nowhere have extent 1.
@@ -23,7 +23,7 @@ struct View {
 };
 
 /// What an operation does if it is a view. Its numbers fit the ranks.
-std::optional<View> getView(mlir::Operation *op);
+std::optional<DimensionMap> getView(mlir::Operation *op);
 
 /// `number` counted from the end if it is below 0; nothing if out of range.
 std::optional<int64_t> wrap(std::optional<int64_t> number, int64_t rank);
@@ -33,4 +33,4 @@ bool isPermutation(llvm::ArrayRef<int64_t> numbers, int64_t rank);
 
 } // namespace fa3::convert
 
-#endif // FA3_LIB_CONVERSION_CONVERTTOATTENTION_VIEW_H
+#endif // FA3_LIB_CONVERSION_CONVERTTOATTENTION_DIMENSIONMAP_H

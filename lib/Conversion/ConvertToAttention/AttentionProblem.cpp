@@ -1,6 +1,6 @@
-//===- Problem.cpp - an attention of another project ----------------------===//
+//===- AttentionProblem.cpp - an attention of another project -------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "Problem.h"
+#include "AttentionProblem.h"
 #include "Foreign.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/IR/Diagnostics.h"

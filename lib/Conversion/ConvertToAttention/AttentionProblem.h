@@ -1,10 +1,10 @@
-//===- Problem.h - an attention of another project --------------*- C++ -*-===//
+//===- AttentionProblem.h - an attention of another project -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_PROBLEM_H
-#define FA3_LIB_CONVERSION_CONVERTTOATTENTION_PROBLEM_H
+#ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_ATTENTIONPROBLEM_H
+#define FA3_LIB_CONVERSION_CONVERTTOATTENTION_ATTENTIONPROBLEM_H
 
 #include "Labels.h"
-#include "Point.h"
+#include "PointBuilder.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <functional>
 
@@ -33,8 +33,8 @@ struct Recorder : mlir::OpBuilder::Listener {
 };
 
 /// What a converter has found out about an operation.
-struct Problem {
-  Problem(mlir::Operation *op, mlir::FloatType castType)
+struct AttentionProblem {
+  AttentionProblem(mlir::Operation *op, mlir::FloatType castType)
       : op(op), castType(castType) {}
 
   mlir::Operation *op;
@@ -55,11 +55,12 @@ struct Problem {
   /// In front of all code below; without auxiliary operands.
   llvm::SmallVector<mlir::Attribute> mods;
   /// Edit scores, in order, in front of the masks.
-  llvm::SmallVector<std::function<mlir::Value(Point &, mlir::Value)>> scores;
+  llvm::SmallVector<std::function<mlir::Value(PointBuilder &, mlir::Value)>>
+      scores;
   /// From the outside to the inside of the code.
   llvm::SmallVector<Mask, 1> masks;
   /// Further conditions.
-  llvm::SmallVector<std::function<mlir::Value(Point &)>> conditions;
+  llvm::SmallVector<std::function<mlir::Value(PointBuilder &)>> conditions;
 };
 
 /// Says in a remark why an operation stays as it is. Fails.
@@ -85,21 +86,21 @@ mlir::Value reshape(mlir::OpBuilder &b, mlir::Location loc, Labels &labels,
 
 /// Writes the regions of `forward`, and its auxiliary operands. Notes in
 /// `reason` why that is not possible.
-void buildRegions(attention::ForwardOp forward, Problem &problem,
+void buildRegions(attention::ForwardOp forward, AttentionProblem &problem,
                   const Roles &roles, std::string &reason);
 
 /// Puts attention.forward in the place of `problem.op`, or says in a remark why
 /// not. What has become dead is erased, `problem.op` too.
-llvm::LogicalResult assemble(Problem &problem);
+llvm::LogicalResult assemble(AttentionProblem &problem);
 
 /// Reads operands 0 to 2 and result 0, (batch.., heads, rows, elements), with
 /// fewer heads in k and v if `grouped`.
-llvm::LogicalResult readLikeTorch(Problem &problem, bool grouped);
+llvm::LogicalResult readLikeTorch(AttentionProblem &problem, bool grouped);
 /// What readLikeTorch calls the dimensions of the scores.
-Dims getScoreDims(const Problem &problem);
+Dims getScoreDims(const AttentionProblem &problem);
 /// Adds a mask whose dimensions are the last ones of `scores`, or 1.
-llvm::LogicalResult readBroadcastMask(Problem &problem, mlir::Value mask,
-                                      const Dims &scores);
+llvm::LogicalResult readBroadcastMask(AttentionProblem &problem,
+                                      mlir::Value mask, const Dims &scores);
 
 /// The mod of a causal mask by the first query and key, or, where lengths are
 /// known to be equal, the one that is usual.
@@ -149,4 +150,4 @@ void convertSignatures(mlir::Operation *function);
 
 } // namespace fa3::convert
 
-#endif // FA3_LIB_CONVERSION_CONVERTTOATTENTION_PROBLEM_H
+#endif // FA3_LIB_CONVERSION_CONVERTTOATTENTION_ATTENTIONPROBLEM_H

@@ -1,11 +1,6 @@
-//===- View.cpp - transposes, broadcasts and reshapes ---------------------===//
-//
-// Operations of all projects that move no number but arrange those of one
-// tensor anew, in one form: where each dimension comes from.
-//
-//===----------------------------------------------------------------------===//
+//===- DimensionMap.cpp - transposes, broadcasts and reshapes -------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "View.h"
+#include "DimensionMap.h"
 #include "Elements.h"
 #include "Foreign.h"
 #include "mlir/IR/AffineMap.h"
@@ -85,7 +80,7 @@ static SmallVector<SmallVector<int64_t>> getReassociation(Operation *op) {
 }
 
 /// A linalg.generic that copies elements: transposes, broadcasts.
-static std::optional<View> getCopy(Operation *op) {
+static std::optional<DimensionMap> getCopy(Operation *op) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 1 ||
       op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)))
     return std::nullopt;
@@ -102,7 +97,7 @@ static std::optional<View> getCopy(Operation *op) {
       !in.getValue().isProjectedPermutation(/*allowZeroInResults=*/true) ||
       in.getValue().getNumDims() != out.getValue().getNumDims())
     return std::nullopt;
-  View view{op->getOperand(0), {}, {}, {}};
+  DimensionMap view{op->getOperand(0), {}, {}, {}};
   for (AffineExpr expr : out.getValue().getResults()) {
     std::optional<unsigned> position = in.getValue().getResultPosition(expr);
     view.from.push_back(position ? static_cast<int64_t>(*position) : -1);
@@ -119,7 +114,7 @@ public:
       : op(op), name(getName(op)), source(source), result(result),
         rank(source.getRank()), view{op->getOperand(0), iota(rank), {}, {}} {}
 
-  std::optional<View> get();
+  std::optional<DimensionMap> get();
 
 private:
   using Numbers = std::optional<SmallVector<int64_t>>;
@@ -133,19 +128,19 @@ private:
   bool isIdentity() const;
   bool isReshape() const;
   std::optional<Numbers> getPermutation() const;
-  std::optional<View> permute(const Numbers &numbers);
-  std::optional<View> swap();
-  std::optional<View> insert();
-  std::optional<View> broadcast();
-  std::optional<View> broadcastTo(const Numbers &dims);
-  std::optional<View> broadcastAlong(const Numbers &added);
-  std::optional<View> reshape();
+  std::optional<DimensionMap> permute(const Numbers &numbers);
+  std::optional<DimensionMap> swap();
+  std::optional<DimensionMap> insert();
+  std::optional<DimensionMap> broadcast();
+  std::optional<DimensionMap> broadcastTo(const Numbers &dims);
+  std::optional<DimensionMap> broadcastAlong(const Numbers &added);
+  std::optional<DimensionMap> reshape();
 
   Operation *op;
   StringRef name;
   RankedTensorType source, result;
   int64_t rank;
-  View view;
+  DimensionMap view;
 };
 } // namespace
 
@@ -193,14 +188,14 @@ std::optional<NamedView::Numbers> NamedView::getPermutation() const {
   return numbers;
 }
 
-std::optional<View> NamedView::permute(const Numbers &numbers) {
+std::optional<DimensionMap> NamedView::permute(const Numbers &numbers) {
   if (!numbers || !isPermutation(*numbers, rank))
     return std::nullopt;
   view.from = *numbers;
   return view;
 }
 
-std::optional<View> NamedView::swap() {
+std::optional<DimensionMap> NamedView::swap() {
   auto first = wrap(getArgument(1), rank), second = wrap(getArgument(2), rank);
   if (!first || !second)
     return std::nullopt;
@@ -208,7 +203,7 @@ std::optional<View> NamedView::swap() {
   return view;
 }
 
-std::optional<View> NamedView::insert() {
+std::optional<DimensionMap> NamedView::insert() {
   auto at = wrap(getArgument(1), rank + 1);
   if (!at)
     return std::nullopt;
@@ -217,7 +212,7 @@ std::optional<View> NamedView::insert() {
 }
 
 /// Dimensions at the end correspond; extents of 1 are repeated.
-std::optional<View> NamedView::broadcast() {
+std::optional<DimensionMap> NamedView::broadcast() {
   int64_t more = result.getRank() - rank;
   if (more < 0)
     return std::nullopt;
@@ -233,7 +228,7 @@ std::optional<View> NamedView::broadcast() {
 }
 
 /// `dims` says where dimensions of the source go.
-std::optional<View> NamedView::broadcastTo(const Numbers &dims) {
+std::optional<DimensionMap> NamedView::broadcastTo(const Numbers &dims) {
   if (!dims || static_cast<int64_t>(dims->size()) != rank)
     return std::nullopt;
   view.from.assign(result.getRank(), -1);
@@ -249,7 +244,7 @@ std::optional<View> NamedView::broadcastTo(const Numbers &dims) {
 }
 
 /// `added` says which dimensions of the result are new.
-std::optional<View> NamedView::broadcastAlong(const Numbers &added) {
+std::optional<DimensionMap> NamedView::broadcastAlong(const Numbers &added) {
   if (!added)
     return std::nullopt;
   view.from.clear();
@@ -259,7 +254,7 @@ std::optional<View> NamedView::broadcastAlong(const Numbers &added) {
   return view;
 }
 
-std::optional<View> NamedView::reshape() {
+std::optional<DimensionMap> NamedView::reshape() {
   if (auto groups = getCollapsed(source.getShape(), result.getShape())) {
     view.groups = std::move(*groups);
     return view;
@@ -271,7 +266,7 @@ std::optional<View> NamedView::reshape() {
   return view;
 }
 
-std::optional<View> NamedView::get() {
+std::optional<DimensionMap> NamedView::get() {
   if (isIdentity())
     return view;
   if (std::optional<Numbers> numbers = getPermutation())
@@ -292,7 +287,7 @@ std::optional<View> NamedView::get() {
   return std::nullopt;
 }
 
-std::optional<View> fa3::convert::getView(Operation *op) {
+std::optional<DimensionMap> fa3::convert::getView(Operation *op) {
   if (!op || op->getNumOperands() == 0 || op->getNumResults() != 1)
     return std::nullopt;
   StringRef name = getName(op);
@@ -300,11 +295,11 @@ std::optional<View> fa3::convert::getView(Operation *op) {
                    result = getTensorType(op->getResult(0));
   if (!source || !result || source.getElementType() != result.getElementType())
     return std::nullopt;
-  std::optional<View> view;
+  std::optional<DimensionMap> view;
   if (name == "tensor.collapse_shape") {
-    view = View{op->getOperand(0), {}, getReassociation(op), {}};
+    view = DimensionMap{op->getOperand(0), {}, getReassociation(op), {}};
   } else if (name == "tensor.expand_shape") {
-    view = View{op->getOperand(0), {}, {}, getReassociation(op)};
+    view = DimensionMap{op->getOperand(0), {}, {}, getReassociation(op)};
   } else if (name == "linalg.generic") {
     view = getCopy(op);
   } else {

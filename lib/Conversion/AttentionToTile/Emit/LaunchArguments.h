@@ -1,7 +1,7 @@
-//===- KernelArguments.h - what a launch passes to a kernel -----*- C++ -*-===//
+//===- LaunchArguments.h - what a launch passes to a kernel -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_EMIT_KERNELARGUMENTS_H
-#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_EMIT_KERNELARGUMENTS_H
+#ifndef FA3_LIB_CONVERSION_ATTENTIONTOTILE_EMIT_LAUNCHARGUMENTS_H
+#define FA3_LIB_CONVERSION_ATTENTIONTOTILE_EMIT_LAUNCHARGUMENTS_H
 
 #include "fa3/Dialect/Tile/IR/TileBuilder.h"
 #include "mlir/IR/Matchers.h"
@@ -10,7 +10,7 @@ namespace fa3 {
 
 /// What a launch passes to a kernel: host values, in the order of the kernel's
 /// arguments. Constants are not passed but repeated in the kernel.
-class KernelArguments {
+class LaunchArguments {
 public:
   void add(mlir::Value hostValue) {
     if (hostValue && !isConstant(hostValue) &&
@@ -50,4 +50,4 @@ using tile::launchKernel;
 
 } // namespace fa3
 
-#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_EMIT_KERNELARGUMENTS_H
+#endif // FA3_LIB_CONVERSION_ATTENTIONTOTILE_EMIT_LAUNCHARGUMENTS_H

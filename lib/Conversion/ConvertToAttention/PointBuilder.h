@@ -1,12 +1,7 @@
-//===- Point.h - code of one score ------------------------------*- C++ -*-===//
-//
-// Inside the regions of attention.forward: what the dimensions of a problem are
-// there, and elements of tensors computed from them.
-//
-//===----------------------------------------------------------------------===//
+//===- PointBuilder.h - code of one score -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_POINT_H
-#define FA3_LIB_CONVERSION_CONVERTTOATTENTION_POINT_H
+#ifndef FA3_LIB_CONVERSION_CONVERTTOATTENTION_POINTBUILDER_H
+#define FA3_LIB_CONVERSION_CONVERTTOATTENTION_POINTBUILDER_H
 
 #include "Elements.h"
 #include "Facts.h"
@@ -23,11 +18,11 @@ struct Roles {
   Group batch, head, query, key;
 };
 
-class Point {
+class PointBuilder {
 public:
-  Point(mlir::ImplicitLocOpBuilder &b, Labels &labels, const Roles &roles,
-        const attention::ModContext &context,
-        llvm::SetVector<mlir::Value> &tables, std::string &problem);
+  PointBuilder(mlir::ImplicitLocOpBuilder &b, Labels &labels,
+               const Roles &roles, const attention::ModContext &context,
+               llvm::SetVector<mlir::Value> &tables, std::string &problem);
 
   mlir::ImplicitLocOpBuilder &b;
   Labels &labels;
@@ -128,4 +123,4 @@ void setRanges(Facts &facts, Labels &labels, const Roles &roles,
 
 } // namespace fa3::convert
 
-#endif // FA3_LIB_CONVERSION_CONVERTTOATTENTION_POINT_H
+#endif // FA3_LIB_CONVERSION_CONVERTTOATTENTION_POINTBUILDER_H

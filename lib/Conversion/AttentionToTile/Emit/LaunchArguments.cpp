@@ -1,7 +1,7 @@
-//===- KernelArguments.cpp - kernels and their launches -------------------===//
+//===- LaunchArguments.cpp - kernels and their launches -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "KernelArguments.h"
+#include "LaunchArguments.h"
 
 using namespace mlir;
 using namespace fa3;

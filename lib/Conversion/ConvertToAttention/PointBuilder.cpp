@@ -1,6 +1,6 @@
-//===- Point.cpp - code of one score --------------------------------------===//
+//===- PointBuilder.cpp - code of one score -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "Point.h"
+#include "PointBuilder.h"
 #include "Elements.h"
 #include "Foreign.h"
 #include "Moves.h"
@@ -31,15 +31,16 @@ void fa3::convert::setRanges(Facts &facts, Labels &labels, const Roles &roles,
   }
 }
 
-Point::Point(ImplicitLocOpBuilder &b, Labels &labels, const Roles &roles,
-             const fa3::attention::ModContext &context,
-             llvm::SetVector<Value> &tables, std::string &problem)
+PointBuilder::PointBuilder(ImplicitLocOpBuilder &b, Labels &labels,
+                           const Roles &roles,
+                           const fa3::attention::ModContext &context,
+                           llvm::SetVector<Value> &tables, std::string &problem)
     : b(b), labels(labels), roles(roles), context(context), tables(tables),
       problem(problem) {
   setRanges(facts, labels, roles, context);
 }
 
-Value Point::fail(const Twine &reason) {
+Value PointBuilder::fail(const Twine &reason) {
   if (problem.empty())
     problem = reason.str();
   return {};
@@ -49,18 +50,18 @@ Value Point::fail(const Twine &reason) {
 // Scalars
 //===----------------------------------------------------------------------===//
 
-Value Point::constant(double number, Type type) {
+Value PointBuilder::constant(double number, Type type) {
   if (isa<FloatType>(type))
     return arith::ConstantOp::create(b, b.getFloatAttr(type, number));
   return arith::ConstantOp::create(
       b, b.getIntegerAttr(type, static_cast<int64_t>(number)));
 }
 
-Value Point::constantIndex(int64_t number) {
+Value PointBuilder::constantIndex(int64_t number) {
   return arith::ConstantIndexOp::create(b, number);
 }
 
-Value Point::toIndex(Value value) {
+Value PointBuilder::toIndex(Value value) {
   if (value.getType().isIndex())
     return value;
   if (!isa<IntegerType>(value.getType()))
@@ -70,7 +71,7 @@ Value Point::toIndex(Value value) {
   return arith::IndexCastOp::create(b, b.getIndexType(), value);
 }
 
-Value Point::toFloat(Value value, Type type) {
+Value PointBuilder::toFloat(Value value, Type type) {
   Type own = value.getType();
   if (own == type)
     return value;
@@ -90,7 +91,7 @@ Value Point::toFloat(Value value, Type type) {
   return toFloat(toFloat(value, b.getF32Type()), type);
 }
 
-Value Point::toType(Value value, Type type) {
+Value PointBuilder::toType(Value value, Type type) {
   Type own = value.getType();
   if (own == type)
     return value;
@@ -111,14 +112,16 @@ Value Point::toType(Value value, Type type) {
   return arith::TruncIOp::create(b, type, value);
 }
 
-Value Point::toF32(Value value) { return toFloat(value, b.getF32Type()); }
+Value PointBuilder::toF32(Value value) {
+  return toFloat(value, b.getF32Type());
+}
 
 //===----------------------------------------------------------------------===//
 // Indices
 //===----------------------------------------------------------------------===//
 
 /// `index` counts over all labels of a role, the last one fastest.
-Value Point::getIndexOf(Label label, const Group &role, Value index) {
+Value PointBuilder::getIndexOf(Label label, const Group &role, Value index) {
   if (role.size() == 1)
     return index;
   size_t position = llvm::find(role, label) - role.begin();
@@ -138,7 +141,7 @@ Value Point::getIndexOf(Label label, const Group &role, Value index) {
   return arith::RemSIOp::create(b, index, constantIndex(extent));
 }
 
-Value Point::getIndex(ArrayRef<Label> group) {
+Value PointBuilder::getIndex(ArrayRef<Label> group) {
   Group leaves = labels.resolve(group);
   llvm::erase_if(leaves,
                  [&](Label label) { return labels.getExtent(label) == 1; });
@@ -187,7 +190,7 @@ Value Point::getIndex(ArrayRef<Label> group) {
 // Elements of tensors
 //===----------------------------------------------------------------------===//
 
-Value Point::load(Value tensor, ValueRange indices) {
+Value PointBuilder::load(Value tensor, ValueRange indices) {
   RankedTensorType type = getTensorType(tensor);
   if (!type || type.getRank() != static_cast<int64_t>(indices.size()))
     return fail("its code reads a tensor of another rank");
@@ -207,14 +210,14 @@ Value Point::load(Value tensor, ValueRange indices) {
   return tensor::ExtractOp::create(b, builtin, indices);
 }
 
-Label Point::bind(Value index, int64_t extent) {
+Label PointBuilder::bind(Value index, int64_t extent) {
   Label label = labels.create(extent);
   bound.push_back({label, index});
   return label;
 }
 
-Value Point::attempt(function_ref<Value()> compute,
-                     function_ref<bool(Value)> accepts) {
+Value PointBuilder::attempt(function_ref<Value()> compute,
+                            function_ref<bool(Value)> accepts) {
   Block *block = b.getInsertionBlock();
   auto getLast = [&]() -> Operation * {
     auto at = b.getInsertionPoint();
@@ -251,9 +254,9 @@ static Type narrow(Type type) {
 }
 
 /// An element of a table that code reads by itself.
-Value Point::extract(Operation *op, Block *block,
-                     function_ref<Value(Value)> resolve,
-                     llvm::DenseMap<Value, Value> &known) {
+Value PointBuilder::extract(Operation *op, Block *block,
+                            function_ref<Value(Value)> resolve,
+                            llvm::DenseMap<Value, Value> &known) {
   Value table = op->getOperand(0);
   if (table.getParentBlock() == block)
     return fail("its code reads a table that it makes");
@@ -273,9 +276,9 @@ Value Point::extract(Operation *op, Block *block,
                  : Value();
 }
 
-Value Point::clone(Value value, Block *block,
-                   function_ref<Value(Value)> resolve,
-                   llvm::DenseMap<Value, Value> &known) {
+Value PointBuilder::clone(Value value, Block *block,
+                          function_ref<Value(Value)> resolve,
+                          llvm::DenseMap<Value, Value> &known) {
   if (Value done = known.lookup(value))
     return done;
   Operation *op = value.getDefiningOp();
@@ -336,8 +339,8 @@ Value Point::clone(Value value, Block *block,
   return result;
 }
 
-Value Point::clone(Value value, Block *block,
-                   function_ref<Value(Value)> resolve) {
+Value PointBuilder::clone(Value value, Block *block,
+                          function_ref<Value(Value)> resolve) {
   llvm::DenseMap<Value, Value> known;
   return clone(value, block, resolve, known);
 }
@@ -402,8 +405,8 @@ SmallVector<State> fa3::convert::getInputs(Labels &labels, Operation *op,
   return inputs;
 }
 
-Value Point::getGenericElement(Operation *op, const State &state,
-                               Value wanted) {
+Value PointBuilder::getGenericElement(Operation *op, const State &state,
+                                      Value wanted) {
   Block &block = op->getRegion(0).front();
   Dims loops = getLoops(op, state);
   SmallVector<State> inputs = getInputs(labels, op, state);
@@ -424,7 +427,7 @@ Value Point::getGenericElement(Operation *op, const State &state,
   return clone(wanted, &block, resolve);
 }
 
-Value Point::getElement(const State &wanted) {
+Value PointBuilder::getElement(const State &wanted) {
   State state = peelAll(labels, wanted).back();
   RankedTensorType type = getTensorType(state.value);
   if (!type || type.getRank() != static_cast<int64_t>(state.dims.size()))
@@ -442,7 +445,7 @@ Value Point::getElement(const State &wanted) {
   return element;
 }
 
-Value Point::loadElement(const State &state) {
+Value PointBuilder::loadElement(const State &state) {
   SmallVector<Value> indices;
   for (const Group &group : state.dims) {
     indices.push_back(getIndex(group));
@@ -452,7 +455,7 @@ Value Point::loadElement(const State &state) {
   return load(state.value, indices);
 }
 
-Value Point::evaluate(const State &state) {
+Value PointBuilder::evaluate(const State &state) {
   Value value = state.value;
   Operation *op = value.getDefiningOp();
   Type type = getTensorType(value).getElementType();
@@ -504,7 +507,7 @@ Value Point::evaluate(const State &state) {
   return loadElement(state);
 }
 
-Value Point::getVisible(const State &state, const Choice &choice) {
+Value PointBuilder::getVisible(const State &state, const Choice &choice) {
   Value element = choice.inBody ? getGenericElement(state.value.getDefiningOp(),
                                                     state, choice.inBody)
                                 : getElement(state);
@@ -515,12 +518,12 @@ Value Point::getVisible(const State &state, const Choice &choice) {
   return choice.isNegated ? negate(element) : element;
 }
 
-Value Point::negate(Value condition) {
+Value PointBuilder::negate(Value condition) {
   return arith::XOrIOp::create(
       b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
 }
 
-Value Point::toCondition(Value element) {
+Value PointBuilder::toCondition(Value element) {
   Type type = element.getType();
   if (type.isInteger(1))
     return element;
