@@ -59,6 +59,9 @@ static constexpr FittedConstant kTable[] = {
            "of coordinates beside operands that such a loop holds"),
     FITTED(lateWide, 24, "late-registers.mlir",
            "of numbers of more than `narrowRead` columns in such a loop"),
+    FITTED(lateColumns, 64, "late-registers.mlir",
+           "columns of operands from which such numbers fit beside a mask of "
+           "rows"),
     // Tiles that make ptxas keep more than is counted.
     FITTED(wideColumns, 256, "d128-window",
            "d and dv together from which uses of the key cost a step"),

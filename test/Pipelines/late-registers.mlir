@@ -1,6 +1,6 @@
 // Constants of the register model for loops that read what an earlier step
 // exchanged (lateTiles, lateInLoop, lateToConstant, lateNumbers, lateWide,
-// heldLate): what tile-schedule chooses by itself goes through ptxas without a
+// lateColumns, heldLate): what tile-schedule chooses by itself goes through ptxas without a
 // spill, with lengths that the compiler knows and with others, heads alike and in
 // groups. Four steps of both left operands are held where no loop is around the one
 // of products, three beside a mask.
@@ -52,3 +52,20 @@
 // RUN: %{schedule} | FileCheck %s --check-prefix=TOGETHER
 // RUN: %if ptxas %{ %{assemble} %}
 // TOGETHER-NOT: stage = 1
+
+// A mask of rows is the same in all steps, and stands beside such numbers, but
+// not in kernels of narrower operands, nor where steps end at a constant.
+// REDEFINE: %{name} = wide-unknown
+// RUN: sed -e 's/tensor<Q>/tensor<?x?x32x64xbf16>/g; s/tensor<KV>/tensor<?x?x32x64xbf16>/g; s/tensor<LSE>/tensor<?x32x?xf32>/g; s/MODS//' %S/Inputs/backward-of-types.txt > %t/wide-unknown.mlir
+// RUN: %{schedule} | FileCheck %s --check-prefix=LATE
+// RUN: %if ptxas %{ %{assemble} %}
+
+// REDEFINE: %{name} = narrow-unknown
+// RUN: sed -e 's/tensor<Q>/tensor<?x?x32x32xbf16>/g; s/tensor<KV>/tensor<?x?x32x32xbf16>/g; s/tensor<LSE>/tensor<?x32x?xf32>/g; s/MODS//' %S/Inputs/backward-of-types.txt > %t/narrow-unknown.mlir
+// RUN: %{schedule} | FileCheck %s --check-prefix=TOGETHER
+// RUN: %if ptxas %{ %{assemble} %}
+
+// REDEFINE: %{name} = ended
+// RUN: sed -e 's/tensor<Q>/tensor<?x2000x32x64xbf16>/g; s/tensor<KV>/tensor<?x2000x32x64xbf16>/g; s/tensor<LSE>/tensor<?x32x2000xf32>/g; s/MODS//' %S/Inputs/backward-of-types.txt > %t/ended.mlir
+// RUN: %{schedule} | FileCheck %s --check-prefix=TOGETHER
+// RUN: %if ptxas %{ %{assemble} %}

@@ -362,6 +362,16 @@ bool fa3::tile::usesCoordinates(warp::GroupOp group) {
       .wasInterrupted();
 }
 
+bool fa3::tile::changesCoordinates(scf::ForOp loop) {
+  return loop
+      .walk([&](CoordOp op) {
+        return WalkResult(
+            failure(isa<RankedTensorType>(op.getType()) &&
+                    !loop.isDefinedOutsideOfLoop(op.getOffset())));
+      })
+      .wasInterrupted();
+}
+
 bool fa3::tile::meetsWideNumbers(scf::ForOp loop) {
   int64_t narrow = getRegisterModel(getChip(loop)).narrowRead;
   return llvm::any_of(loop.getBody()->getOps<BroadcastOp>(),

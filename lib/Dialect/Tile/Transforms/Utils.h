@@ -99,6 +99,9 @@ int64_t getSpareRegisters(warp::GroupOp group);
 /// Whether element code of the group computes with numbers of rows or columns.
 bool usesCoordinates(warp::GroupOp group);
 
+/// Whether the loop uses coordinates that change from step to step.
+bool changesCoordinates(mlir::scf::ForOp loop);
+
 /// Whether numbers of more columns than ptxas finds registers for beside late
 /// products meet the tiles of a loop.
 bool meetsWideNumbers(mlir::scf::ForOp loop);

@@ -179,6 +179,23 @@ static int64_t getUncountedRegisters(scf::ForOp loop) {
   return registers + (meetsWideNumbers(loop) ? model.lateWide : 0);
 }
 
+/// Whether ptxas finds registers for numbers of many columns in a loop with
+/// late products: not beside coordinates that each step has anew, nor, where
+/// any are used, beside products of short rows.
+static bool hasRegistersForWide(scf::ForOp loop) {
+  const RegisterModel &model = getRegisterModel(getChip(loop));
+  auto owner = loop->getParentOfType<warp::GroupOp>();
+  if (!owner || !usesCoordinates(owner))
+    return true;
+  return !changesCoordinates(loop) &&
+         !getConstantIntValue(loop.getUpperBound()) &&
+         llvm::all_of(
+             loop.getBody()->getOps<DotAsyncOp>(), [&](DotAsyncOp dot) {
+               return getTileType(dot.getRhs().getType()).getDimSize(1) >=
+                      model.lateColumns;
+             });
+}
+
 namespace {
 struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
   using ScheduleBase::ScheduleBase;
@@ -221,9 +238,7 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
   /// tile-pipeline will make of it.
   static bool hasRegisters(gpu::GPUFuncOp kernel, scf::ForOp loop,
                            const LoopOrder &order) {
-    // Beside coordinates ptxas finds no registers for numbers of many columns.
-    auto owner = loop->getParentOfType<warp::GroupOp>();
-    if (order.late && meetsWideNumbers(loop) && owner && usesCoordinates(owner))
+    if (order.late && meetsWideNumbers(loop) && !hasRegistersForWide(loop))
       return false;
     int64_t needed = order.late ? getUncountedRegisters(loop) : 0;
     IRMapping mapping;
