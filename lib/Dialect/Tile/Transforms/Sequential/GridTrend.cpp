@@ -44,11 +44,16 @@ static Trend join(Trend x, Trend y) {
 }
 
 Trend TrendAnalysis::visit(Operation &op) {
+  // Of the tiles of one sequence: sequences may be of any length.
+  if (isa<SearchOp>(op))
+    return Trend::Fixed;
   if (llvm::all_of(op.getOperands(),
                    [&](Value operand) { return get(operand) == Trend::Fixed; }))
     // Divisions, too: whether they may be moved is not asked.
-    return isMemoryEffectFree(&op) && op.getNumRegions() == 0 ? Trend::Fixed
-                                                              : Trend::Unknown;
+    return isa<ScalarLoadOp>(op) ||
+                   (isMemoryEffectFree(&op) && op.getNumRegions() == 0)
+               ? Trend::Fixed
+               : Trend::Unknown;
   if (isa<arith::IndexCastOp>(op))
     return get(op.getOperand(0));
   if (op.getNumOperands() != 2)

@@ -167,6 +167,34 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // So it does within each of several sequences that lie one behind the other:
+  // the last tile of all is one of the shortest.
+  // AUTO-LABEL: gpu.func @falling_in_sequences
+  // AUTO: %[[ID:.*]] = gpu.block_id x
+  // AUTO: arith.remui %[[ID]], %arg1
+  // AUTO: %[[FIRST:.*]] = arith.divui %[[ID]], %arg1
+  // AUTO-NOT: arith.subi %{{.*}}, %[[FIRST]]
+  // AUTO: %[[LEAST:.*]] = arith.muli %[[FIRST]], %c64
+  // AUTO: tile.search %arg3 from %c1 to %arg2 below %[[LEAST]]
+  gpu.func @falling_in_sequences(%m: index, %h: index, %n: index, %starts: memref<?xi32>, %out: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0.0 : f32
+    tile.grid (%i, %j) in (%m, %h) {
+      %least = arith.muli %i, %c64 : index
+      %sequence = tile.search %starts from %c1 to %n below %least step %c64 most 4095 : memref<?xi32>
+      %start32 = tile.scalar_load %starts[%sequence] : memref<?xi32>
+      %start = arith.index_cast %start32 : i32 to index
+      %end = arith.addi %start, %n : index
+      %first = arith.subi %i, %start : index
+      scf.for %t = %first to %end step %c1 {
+        memref.store %zero, %out[%t] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+
   // What moves at both ends does not say where it is longest: backwards.
   // AUTO-LABEL: gpu.func @moving
   // AUTO: %[[LAST:.*]] = arith.subi %arg0
