@@ -47,9 +47,12 @@
 // CHECK: tile.grid (%{{.*}}, %{{.*}}) in
 // CHECK: tile.store %{{.*}} below %{{.*}} : tensor<128x64xf16>, memref<2x?x64xf16
 
-// What a step gives to dq is added at the place of its first query; dq is converted by sequences.
+// What a step gives to dq is added in blocks of rows of the sequence; dq is converted by sequences.
 // FUSED-LABEL: gpu.func @packed_grads
-// FUSED: tile.store %{{.*}} add : tensor<{{[0-9]+}}x64xf32>, memref<?x?x64xf32>
+// Added as it is: rows behind the end are the sequence's own.
+// FUSED: %[[PART:.*]] = tile.dot {{.*}} lhs km
+// FUSED: arith.floordivsi %{{.*}}, %c128
+// FUSED: tile.store %[[PART]], %{{.*}} add : tensor<{{[0-9]+}}x64xf32>, memref<?x?x64xf32>
 // FUSED-LABEL: gpu.func @packed_dq
 // FUSED: arith.divui %{{.*}}, %c64
 // FUSED: tile.grid (%{{.*}}, %{{.*}}) in

@@ -126,7 +126,8 @@ void DeltaBuilder::build(const DeltaInputs &inputs, double unit) {
       kQuery, kRows, heads, SequenceCode::getStatisticRows(op) / kRows);
   place = sequences->getPlace(kQuery, head, first);
   if (operands.dqSums)
-    buildZeroRows(b, b.getLoc(), operands.dqSums, place, kRows);
+    buildZeroRows(b, b.getLoc(), operands.dqSums,
+                  sequences->getSumPlace(head, first), kRows);
   RankedTensorType rowType = tensor({kRows}, b.getF32Type());
   int64_t width = op.getValueHeadDim();
   int64_t columns = std::min(width, kMostColumns);

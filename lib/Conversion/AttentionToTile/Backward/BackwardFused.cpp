@@ -40,14 +40,16 @@ void fa3::buildConvertedRows(OpBuilder &builder, attention::BackwardOp op,
   Value heads = memref::DimOp::create(b, operands.dq, rank - 2);
   auto [first, head] = sequences.openGrid(kQuery, kConvertedRows, heads);
   SmallVector<Value> place = sequences.getPlace(kQuery, head, first);
+  SmallVector<Value> sums = sequences.getSumPlace(head, first);
   Value end = sequences.getStoreEnd(kQuery, head);
   auto target = cast<MemRefType>(operands.dq.getType());
   int64_t columns = target.getShape().back(), width = std::min(columns, kWidth);
   RankedTensorType wide = math.tensor({kConvertedRows, width}, b.getF32Type());
   for (int64_t column = 0; column < columns; column += width) {
-    SmallVector<Value> at(place);
-    at.push_back(math.index(column));
-    Value sum = tile::LoadOp::create(b, wide, operands.dqSums, at);
+    SmallVector<Value> from(sums), at(place);
+    from.push_back(math.index(column));
+    at.push_back(from.back());
+    Value sum = tile::LoadOp::create(b, wide, operands.dqSums, from);
     sum = math.mul(sum, math.scalarTile(operands.scale, wide));
     Value result = arith::TruncFOp::create(
         b, math.tensor(wide.getShape(), target.getElementType()), sum);

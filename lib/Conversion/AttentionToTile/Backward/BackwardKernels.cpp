@@ -108,19 +108,23 @@ void BackwardKernels::launch(gpu::GPUFuncOp kernel,
   launchKernel(onHost, onHost.getLoc(), module, kernel, arguments.get(), cost);
 }
 
-/// An array like dq.
+/// An array like dq, or like statistics: SequenceCode::getSumPlace.
 Value BackwardKernels::allocateSums() {
-  int64_t rank = cast<MemRefType>(host.dq.getType()).getRank();
-  SmallVector<int64_t> shape(rank - 1, ShapedType::kDynamic);
-  shape.push_back(op.getHeadDim());
   SmallVector<Value> extents;
-  for (int64_t axis = 0; axis < rank - 3; ++axis)
-    extents.push_back(
-        op.hasPlace(attention::Sequence::query)
-            ? memref::DimOp::create(onHost, host.q, axis).getResult()
-            : host.batch);
-  extents.push_back(host.heads);
-  extents.push_back(host.queries);
+  if (SequenceCode::endsEarly(op)) {
+    extents = getStatisticExtents(onHost, host);
+  } else {
+    int64_t rank = cast<MemRefType>(host.dq.getType()).getRank();
+    for (int64_t axis = 0; axis < rank - 3; ++axis)
+      extents.push_back(
+          op.hasPlace(attention::Sequence::query)
+              ? memref::DimOp::create(onHost, host.q, axis).getResult()
+              : host.batch);
+    extents.push_back(host.heads);
+    extents.push_back(host.queries);
+  }
+  SmallVector<int64_t> shape(extents.size(), ShapedType::kDynamic);
+  shape.push_back(op.getHeadDim());
   return attention::allocateWorkspace(
       onHost, RankedTensorType::get(shape, onHost.getF32Type()), extents,
       "dq_sums");

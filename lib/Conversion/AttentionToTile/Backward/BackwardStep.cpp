@@ -118,9 +118,9 @@ Value BackwardBuilder::addProduct(Value weights, Value rows, Value sum) {
 }
 
 void BackwardBuilder::addToQueries(Value part, Value first) {
-  // Rows behind the sequence, which may be those of another one, get 0,
-  // whatever the keys are.
-  if (endsEarly()) {
+  // Rows behind the sequence get 0, whatever the keys are, unless they are in
+  // its own last block of rows.
+  if (endsEarly() && SequenceCode::getStatisticRows(op) % columns != 0) {
     auto type = cast<RankedTensorType>(part.getType());
     RankedTensorType numbers = tensor(type.getShape(), b.getIndexType());
     Value end = scalarTile(sequences.queryEnd, numbers);
@@ -129,7 +129,7 @@ void BackwardBuilder::addToQueries(Value part, Value first) {
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, end);
     part = arith::SelectOp::create(b, isQuery, part, splat(type, 0.0));
   }
-  SmallVector<Value> place = sequences.getPlace(Sequence::query, head, first);
+  SmallVector<Value> place = sequences.getSumPlace(head, first);
   place.push_back(index(0));
   tile::StoreOp::create(b, part, operands.dqSums, place,
                         /*below=*/Value(), /*add=*/b.getUnitAttr(),

@@ -57,6 +57,13 @@ public:
   }
   llvm::SmallVector<mlir::Value> getStatisticPlace(mlir::Value head,
                                                    mlir::Value query);
+  /// Where the sums of dq are: as statistics where sequences may end early, so
+  /// that whole blocks can be added, else as queries.
+  llvm::SmallVector<mlir::Value> getSumPlace(mlir::Value head,
+                                             mlir::Value query) {
+    return endsEarly(op) ? getStatisticPlace(head, query)
+                         : getPlace(attention::Sequence::query, head, query);
+  }
   /// Where stores of rows end in the array; null where they end with it.
   mlir::Value getStoreEnd(attention::Sequence sequence, mlir::Value head);
 
