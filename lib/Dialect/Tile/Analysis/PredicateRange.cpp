@@ -150,6 +150,19 @@ Value Bound::materialize(OpBuilder &builder, Location loc, Value least,
   return value;
 }
 
+bool Bound::provesAtMost(Value value) const {
+  if (auto greater = value.getDefiningOp<arith::MaxSIOp>())
+    return provesAtMost(greater.getLhs()) || provesAtMost(greater.getRhs());
+  if (auto less = value.getDefiningOp<arith::MinSIOp>())
+    return provesAtMost(less.getLhs()) && provesAtMost(less.getRhs());
+  auto quotient = value.getDefiningOp<arith::CeilDivSIOp>();
+  if (quotient && kind == Kind::Ceil &&
+      getConstantIntValue(quotient.getRhs()) == divisor &&
+      provesNonNegative(getAffineForm(quotient.getLhs()) - form))
+    return true;
+  return provesAtMost(getAffineForm(value));
+}
+
 bool Bound::provesAtMost(const AffineForm &value) const {
   switch (kind) {
   case Kind::NegativeInfinity:

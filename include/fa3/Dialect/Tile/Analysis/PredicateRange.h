@@ -37,6 +37,9 @@ public:
   /// Whether bound <= value, or bound >= value, holds for certain.
   bool provesAtMost(const AffineForm &value) const;
   bool provesAtLeast(const AffineForm &value) const;
+  /// The same of a value that may be a quotient, a minimum or a maximum, as
+  /// what `materialize` emits.
+  bool provesAtMost(mlir::Value value) const;
   /// Whether bound >= other holds for certain.
   bool provesAtLeast(const Bound &other) const;
 

@@ -69,6 +69,17 @@ static void branchOn(ArrayRef<AffineForm> conditions, scf::ForOp loop) {
   loop->moveBefore(yield);
 }
 
+/// Whether no iteration is in front of the bound: the loop begins at or behind
+/// it, or at its own end.
+static bool beginsAt(const Bound &bound, Value lower, Value upper) {
+  auto least = lower.getDefiningOp<arith::MinSIOp>();
+  for (unsigned i = 0; least && i < 2; ++i)
+    if (least->getOperand(i) == upper &&
+        bound.provesAtMost(least->getOperand(1 - i)))
+      return true;
+  return bound.provesAtMost(lower);
+}
+
 /// Gives the number of dead ranges split off.
 static unsigned resolve(scf::ForOp loop) {
   hoistScalars(loop);
@@ -82,7 +93,7 @@ static unsigned resolve(scf::ForOp loop) {
   OpBuilder builder(loop);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
   Value begin = lower, end = upper;
-  if (!possible.lower.provesAtMost(getAffineForm(lower)))
+  if (!beginsAt(possible.lower, lower, upper))
     begin = possible.lower.materialize(builder, loc, lower, upper);
   if (!possible.upper.provesAtLeast(getAffineForm(upper)))
     end = possible.upper.materialize(builder, loc, begin, upper);

@@ -82,6 +82,69 @@ gpu.module @m {
     gpu.return
   }
 
+  // A loop that begins where something may be seen, as tile-shrink-bounds leaves
+  // it, has nothing in front; one that begins elsewhere has.
+  // CHECK-LABEL: gpu.func @begun
+  // CHECK: %[[BEGIN:.*]] = arith.minsi
+  // CHECK: warp.group
+  // CHECK-NOT: scf.for
+  // CHECK: scf.for %{{.*}} = %[[BEGIN]] to %arg0
+  // CHECK: arith.addf
+  // CHECK: %[[OTHER:.*]] = arith.minsi
+  // CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[OTHER]]
+  // CHECK-NOT: arith.addf
+  // CHECK: scf.for %{{.*}} = %[[OTHER]] to %arg0
+  // CHECK: arith.addf
+  gpu.func @begun(%n: index, %first: index, %c: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c-31 = arith.constant -31 : index
+    %c32 = arith.constant 32 : index
+    %shifted = arith.addi %first, %c-31 : index
+    %quotient = arith.ceildivsi %shifted, %c32 : index
+    %least = arith.maxsi %quotient, %c0 : index
+    %begin = arith.minsi %least, %n : index
+    warp.specialize {
+      warp.group @math warps 4 (%g) {
+        %c1 = arith.constant 1 : index
+        %c2 = arith.constant 2 : index
+        %zero = arith.constant 0.0 : f32
+        %one = arith.constant 1.0 : f32
+        %width = arith.constant 32 : index
+        %same = tile.coord dim 0 offset %first : tensor<1x32xindex>
+        %behind = arith.addi %first, %c2 : index
+        %other = tile.coord dim 0 offset %behind : tensor<1x32xindex>
+        %o = scf.for %t = %begin to %n step %c1 iter_args(%s = %zero) -> f32 {
+          %j0 = arith.muli %t, %width : index
+          %j = tile.coord dim 1 offset %j0 : tensor<1x32xindex>
+          %keep = arith.cmpi sge, %j, %same : tensor<1x32xindex>
+          %live = tile.any_possible %keep : tensor<1x32xi1>
+          %next = scf.if %live -> f32 {
+            %x = arith.addf %s, %one : f32
+            scf.yield %x : f32
+          } else {
+            scf.yield %s : f32
+          }
+          scf.yield %next : f32
+        }
+        %p = scf.for %t = %begin to %n step %c1 iter_args(%s = %o) -> f32 {
+          %j0 = arith.muli %t, %width : index
+          %j = tile.coord dim 1 offset %j0 : tensor<1x32xindex>
+          %keep = arith.cmpi sge, %j, %other : tensor<1x32xindex>
+          %live = tile.any_possible %keep : tensor<1x32xi1>
+          %next = scf.if %live -> f32 {
+            %x = arith.addf %s, %one : f32
+            scf.yield %x : f32
+          } else {
+            scf.yield %s : f32
+          }
+          scf.yield %next : f32
+        }
+        memref.store %p, %c[%first] : memref<?xf32>
+      }
+    }
+    gpu.return
+  }
+
   // The same in all steps: a branch, and the loop in it keeps its range.
   // CHECK-LABEL: gpu.func @ended
   // CHECK: %[[DISTANCE:.*]] = arith.addi %{{.*}}, %c-1
