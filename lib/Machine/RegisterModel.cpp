@@ -57,6 +57,8 @@ static constexpr FittedConstant kTable[] = {
            "the same where steps start anywhere and end at a constant"),
     FITTED(lateNumbers, 4, "late-registers.mlir",
            "of coordinates beside operands that such a loop holds"),
+    FITTED(lateNumbersOfUnknown, 8, "late-registers.mlir",
+           "the same where steps end at what only the launch knows"),
     FITTED(lateWide, 24, "late-registers.mlir",
            "of numbers of more than `narrowRead` columns in such a loop"),
     FITTED(lateColumns, 64, "late-registers.mlir",

@@ -1,6 +1,6 @@
 // Constants of the register model for loops that read what an earlier step
-// exchanged (lateTiles, lateInLoop, lateToConstant, lateNumbers, lateWide,
-// lateColumns, heldLate): what tile-schedule chooses by itself goes through ptxas without a
+// exchanged (lateTiles, lateInLoop, lateToConstant, lateNumbers,
+// lateNumbersOfUnknown, lateWide, lateColumns, heldLate): what tile-schedule chooses by itself goes through ptxas without a
 // spill, with lengths that the compiler knows and with others, heads alike and in
 // groups. Four steps of both left operands are held where no loop is around the one
 // of products, three beside a mask.
@@ -41,6 +41,16 @@
 // RUN: %{schedule} | FileCheck %s --check-prefix=LATE
 // RUN: %if ptxas %{ %{assemble} %}
 
+// With heads that are known, and others: two steps beside a mask.
+// REDEFINE: %{name} = unknown-heads
+// RUN: sed -e 's/tensor<Q>/tensor<?x?x16x128xbf16>/g; s/tensor<KV>/tensor<?x?x16x128xbf16>/g; s/tensor<LSE>/tensor<?x16x?xf32>/g; s/MODS/mods [#attention.causal]/' %S/Inputs/backward-of-types.txt > %t/unknown-heads.mlir
+// RUN: %{schedule} | FileCheck %s --check-prefix=LATE
+// RUN: %if ptxas %{ %{assemble} %}
+// RUN: %{held} | FileCheck %s --check-prefix=HELD2
+// HELD2-LABEL: gpu.func @{{.*}}_grads
+// HELD2: tile.read %{{.*}} -> tensor<64x16xbf16>
+// HELD2: tile.read %{{.*}} -> tensor<64x16xbf16>
+
 // More columns of numbers than narrowRead: where nothing is masked only.
 // REDEFINE: %{name} = wide
 // RUN: sed -e 's/tensor<Q>/tensor<4x2048x32x64xbf16>/g; s/tensor<KV>/tensor<4x2048x32x64xbf16>/g; s/tensor<LSE>/tensor<4x32x2048xf32>/g; s/MODS//' %S/Inputs/backward-of-types.txt > %t/wide.mlir
@@ -52,6 +62,16 @@
 // RUN: %{schedule} | FileCheck %s --check-prefix=TOGETHER
 // RUN: %if ptxas %{ %{assemble} %}
 // TOGETHER-NOT: stage = 1
+// Such a loop starts anywhere and ends at a constant: its rings stay apart. Those of
+// other loops are joined.
+// DEFINE: %{rings} = fa3-opt %t/%{name}.mlir '-fa3-tile=backward-form=fused' -fa3-specialize
+// RUN: %{rings} | FileCheck %s --check-prefix=APART
+// APART-NOT: warp.ring : <{{[0-9]+}}, [tensor<128x64xbf16>, tensor<128xf32
+// RUN: sed -e 's/tensor<Q>/tensor<?x?x32x64xbf16>/g; s/tensor<KV>/tensor<?x?x32x64xbf16>/g; s/tensor<LSE>/tensor<?x32x?xf32>/g; s/MODS/mods [#attention.causal]/' %S/Inputs/backward-of-types.txt > %t/wide-joined.mlir
+// REDEFINE: %{name} = wide-joined
+// RUN: %{rings} | FileCheck %s --check-prefix=JOINED
+// RUN: %if ptxas %{ %{assemble} %}
+// JOINED: warp.ring : <{{[0-9]+}}, [tensor<128x64xbf16>, tensor<128xf32
 
 // A mask of rows is the same in all steps, and stands beside such numbers, but
 // not in kernels of narrower operands, nor where steps end at a constant.

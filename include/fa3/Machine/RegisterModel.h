@@ -28,8 +28,8 @@ struct RegisterModel {
   int64_t shortProduct, columnsPerDescriptor;
   int64_t loopOverTiles;
   int64_t termsOfUnknown, termsOfBytes;
-  int64_t lateTiles, lateInLoop, lateToConstant, lateNumbers, lateWide,
-      lateColumns;
+  int64_t lateTiles, lateInLoop, lateToConstant, lateNumbers,
+      lateNumbersOfUnknown, lateWide, lateColumns;
 
   // Tiles that make ptxas keep more than is counted.
   int64_t wideColumns, manyKeyUses, stepsOfKeyNumber;

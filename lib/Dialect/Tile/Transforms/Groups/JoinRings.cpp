@@ -10,6 +10,7 @@
 #include "../Utils.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/Support/ShortForm.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace fa3::tile {
@@ -242,6 +243,21 @@ int64_t Joiner::run() {
   return count;
 }
 
+/// Whether a loop meets numbers of many columns and coordinates that change,
+/// starts anywhere and ends at a constant. Such loops have no late products,
+/// and what ptxas makes of the others' bounds is measured to be faster with
+/// rings apart (docs/experiments/late-products.md).
+static bool isFasterApart(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](scf::ForOp loop) {
+    bool isFaster = !loop.getBody()->getOps<DotOp>().empty() &&
+                    meetsWideNumbers(loop) && changesCoordinates(loop) &&
+                    !getConstantIntValue(loop.getLowerBound()) &&
+                    getConstantIntValue(loop.getUpperBound());
+    return isFaster ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 namespace {
 /// A position that nothing is acquired at does nothing.
 struct EraseCursor : OpRewritePattern<warp::CursorOp> {
@@ -260,10 +276,10 @@ struct JoinRings : fa3::tile::impl::JoinRingsBase<JoinRings> {
   void runOnOperation() override {
     if (failed(forEachKernel(getOperation(), [&](gpu::GPUFuncOp kernel) {
           // Where several groups compute, rings have one entry, and each copy
-          // is to be on its way as soon as its own is given back. Beside places
-          // of sequences nothing was measured, and beside tanh ptxas spills.
-          if (countComputingGroups(kernel) > 1 || readsPlaces(kernel) ||
-              becomesTwoWays(kernel))
+          // is to be on its way as soon as its own is given back. Beside tanh
+          // ptxas spills.
+          if (countComputingGroups(kernel) > 1 || becomesTwoWays(kernel) ||
+              isFasterApart(kernel))
             return success();
           int64_t count = Joiner(kernel).run();
           numJoined += count;

@@ -224,6 +224,7 @@ static int64_t countLateSteps(warp::GroupOp group, const Products &products,
                               int64_t spare) {
   const RegisterModel &model = getRegisterModel(getChip(group));
   int64_t perStep = 0;
+  bool endsAnywhere = false;
   for (const auto &[view, dots] : products) {
     perStep = std::max(perStep, getStepRegisters(view, group));
     for (DotAsyncOp dot : dots) {
@@ -231,13 +232,14 @@ static int64_t countLateSteps(warp::GroupOp group, const Products &products,
       if (loop &&
           (loop->getParentOfType<scf::ForOp>() || meetsWideNumbers(loop)))
         return 0;
+      endsAnywhere |= loop && !getConstantIntValue(loop.getUpperBound());
     }
   }
   constexpr int64_t kBesideLongCode = 2;
   int64_t most =
       findElementCode(group).isShort() ? model.heldLate : kBesideLongCode;
   if (usesCoordinates(group))
-    spare -= model.lateNumbers;
+    spare -= endsAnywhere ? model.lateNumbersOfUnknown : model.lateNumbers;
   return std::clamp<int64_t>(spare / perStep, 0, most);
 }
 

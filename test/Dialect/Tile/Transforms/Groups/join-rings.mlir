@@ -10,9 +10,6 @@
 // RUN: sed 's/^ *warp.specialize {/&\nwarp.group @other warps 4 (%%h) {\n}/' %s | fa3-opt -tile-join-rings | FileCheck %s --check-prefix=OTHER
 // OTHER-NOT: tensor<64x64xf16>, tensor<64xf32>
 
-// Or where the kernel reads the places of sequences.
-// RUN: sed 's/^ *warp.specialize {/%%places = memref.alloca() : memref<4xi32>\n%%origin = arith.constant 0 : index\n%%place = tile.scalar_load %%places[%%origin] : memref<4xi32>\n&/' %s | fa3-opt -tile-join-rings | FileCheck %s --check-prefix=OTHER
-
 !a = tensor<64x64xf16>
 !n = tensor<64xf32>
 !w = !warp.cursor<write>
