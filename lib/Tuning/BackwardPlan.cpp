@@ -97,8 +97,8 @@ private:
                            kTightStatisticRegisters = 12;
   /// Registers of a thread, of 240, that sums, scores and what is converted of
   /// them may fill in the fused form; statistics of queries come from shared
-  /// memory one by one. And those that numbers of sequences take: where rows
-  /// start and end.
+  /// memory one by one. And those that numbers of sequences take where the
+  /// number of heads is one of them: where rows start and end.
   static constexpr int64_t kOfFused = 224, kSequenceRegisters = 20;
   /// Steps of columns: the depth of a product whose operand they are.
   static constexpr int64_t kStep = 16;
@@ -305,7 +305,9 @@ std::optional<BackwardPart> BackwardPlanner::planFused() const {
                      2 * demand.scoresUseNumbers;
   // The form that is asked for is given with some spills.
   bool isAsked = asksFor(options::BackwardForm::Fused);
-  int64_t ofSequences = facts.hasLengths && !isAsked ? kSequenceRegisters : 0;
+  int64_t ofSequences = facts.hasLengths && !facts.knowsHeads && !isAsked
+                            ? kSequenceRegisters
+                            : 0;
   for (int64_t columns : kColumns) {
     bool divides =
         columns % (kBlock * kGroups) == 0 || facts.d % (kBlock * kGroups) == 0;
@@ -344,11 +346,12 @@ bool BackwardPlanner::isFusedFaster(const BackwardPart &fused) const {
   struct Shortest {
     int64_t unmasked, masked;
   };
-  constexpr Shortest kOfWide = {725, 1450}, kOfNarrow = {1450, 2900};
+  constexpr Shortest kOfWide = {780, 2040}, kOfNarrow = {870, 2020};
   bool isWide = fused.tile.blockN >= kWideStep;
-  // Sequences with places are short more often than others.
+  // Sequences with places are short more often than others, and where heads
+  // are not known the loop over them has no registers.
   if (!facts.queries || !facts.keys)
-    return isWide || !demand.isMasked || !facts.hasPlaces;
+    return isWide || !demand.isMasked || !facts.hasPlaces || facts.knowsHeads;
   const Shortest &shortest = isWide ? kOfWide : kOfNarrow;
   return std::max(*facts.queries, *facts.keys) >=
          (demand.isMasked ? shortest.masked : shortest.unmasked);

@@ -52,10 +52,10 @@
 // RUN: fa3-opt -fa3-tile %t/wide-causal.mlir | FileCheck %s --check-prefix=FUSED
 // RUN: fa3-opt -fa3-tile %t/short.mlir | FileCheck %s --check-prefix=SPLIT
 // RUN: sed 's/x512x/x2048x/g' %t/short.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=FUSED
-// RUN: sed 's/?x1x?x/1x1x2048x/g' %t/wide-causal.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=SPLIT
-// RUN: sed 's/?x1x?x/1x1x4096x/g' %t/wide-causal.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=FUSED
-// RUN: sed 's/?x1x?x/1x1x1024x/g' %t/wide.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=SPLIT
-// RUN: sed 's/?x1x?x/1x1x2048x/g' %t/wide.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=FUSED
+// RUN: sed 's/?x1x?x/1x1x1536x/g' %t/wide-causal.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=SPLIT
+// RUN: sed 's/?x1x?x/1x1x2048x/g' %t/wide-causal.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=FUSED
+// RUN: sed 's/?x1x?x/1x1x768x/g' %t/wide.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=SPLIT
+// RUN: sed 's/?x1x?x/1x1x1024x/g' %t/wide.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=FUSED
 // RUN: fa3-opt -fa3-tile %t/long.mlir | FileCheck %s --check-prefix=APART
 // RUN: fa3-opt -fa3-tile=deterministic %t/causal.mlir | FileCheck %s --check-prefix=SPLIT
 // RUN: fa3-opt -fa3-tile=deterministic %t/wide.mlir | FileCheck %s --check-prefix=SPLIT

@@ -132,20 +132,30 @@ TEST(BackwardPlan, UnknownLengthsAreLong) {
   EXPECT_EQ(namesOf(planOf(facts)), "grads");
   facts.queries = facts.keys = 512;
   EXPECT_FALSE(planOf(facts).isFused());
+  facts.keys = 1024;
+  EXPECT_TRUE(planOf(facts).isFused());
+  facts.demand.isMasked = true;
+  EXPECT_FALSE(planOf(facts).isFused());
   facts.keys = 4096;
   EXPECT_TRUE(planOf(facts).isFused());
 }
 
-TEST(BackwardPlan, MaskedHeadsOf128AreFusedUnlessSequencesHavePlaces) {
+TEST(BackwardPlan, MaskedHeadsOf128AreFusedUnlessSequencesHaveMoreUnknown) {
   BackwardFacts facts = makeBackwardFacts(128);
   EXPECT_TRUE(planOf(facts).isFused());
   facts.demand.isMasked = true;
   EXPECT_TRUE(planOf(facts).isFused());
   facts.hasPlaces = true;
   EXPECT_FALSE(planOf(facts).isFused());
+  facts.knowsHeads = true;
+  EXPECT_TRUE(planOf(facts).isFused());
   facts.hasPlaces = false;
   facts.queries = facts.keys = 2048;
+  EXPECT_TRUE(planOf(facts).isFused());
+  facts.queries = facts.keys = 1536;
   EXPECT_FALSE(planOf(facts).isFused());
+  facts.demand.isMasked = false;
+  EXPECT_TRUE(planOf(facts).isFused());
 }
 
 TEST(BackwardPlan, WhatSpeaksAgainstTheFusedForm) {
@@ -176,6 +186,8 @@ TEST(BackwardPlan, LengthsTakeRegistersUnlessTheFormIsAskedFor) {
     bool isFused = planOf(facts).isFused();
     EXPECT_TRUE(!isFused || succeeded(asked.plan));
     decided += !isFused && succeeded(asked.plan);
+    facts.knowsHeads = true;
+    EXPECT_EQ(planOf(facts).isFused(), succeeded(asked.plan)) << d;
   }
   EXPECT_GT(decided, 0);
 }

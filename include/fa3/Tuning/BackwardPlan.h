@@ -80,6 +80,8 @@ struct BackwardFacts {
   bool hasLengths = false;
   /// Whether sequences have places in memory, as packed ones.
   bool hasPlaces = false;
+  /// Whether the compiler knows how many heads there are.
+  bool knowsHeads = false;
   /// Of one sequence, where the compiler knows them.
   std::optional<int64_t> queries, keys;
   /// Queries and keys of a listed block, if blocks are listed.

@@ -105,6 +105,7 @@ def _describe(values: dict[str, Any], asked: Sequences) -> ServingBackwardSpec:
     return ServingBackwardSpec(
         ServingSpec(
             spec, arrays, chunk=asked.chunk,
+            heads=(q.shape[-2], values["k"].shape[-2]),
             many=sequences if starts is not None and sequences > FEW_SEQUENCES else None,
         ),
         values["dlse"] is not None,

@@ -81,6 +81,8 @@ FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host,
   facts.demand = readDemand(op, form);
   facts.hasLengths = op.hasLengths();
   facts.hasPlaces = op.hasPlace(Sequence::query) || op.hasPlace(Sequence::key);
+  facts.knowsHeads =
+      getConstantIntValue(host.heads) && getConstantIntValue(host.keyHeads);
   // Rows of all sequences are not the length of one.
   auto getLength = [&](Sequence sequence, Value extent) {
     return op.hasPlace(sequence) ? std::nullopt : getConstantIntValue(extent);
