@@ -110,6 +110,7 @@ void fa3::buildSpecializePipeline(OpPassManager &pm,
       tile::createAssignRoles(takeOptions<tile::AssignRolesOptions>(options)));
   pm.addPass(tile::createInsertRings());
   pm.addPass(tile::createExchangeOperands());
+  pm.addPass(tile::createPostNumbers());
   addCleanup(pm);
   pm.addPass(
       tile::createSpecialize(takeOptions<tile::SpecializeOptions>(options)));

@@ -68,6 +68,9 @@ private:
   /// The kernel of all gradients; none where its sums and scores do not fit
   /// into registers, or dq cannot be divided among its warp groups.
   std::optional<BackwardPart> planFused() const;
+  const BackwardDemand &getDemandOfFused() const {
+    return facts.demandOfBlocks ? *facts.demandOfBlocks : demand;
+  }
   bool isFusedFaster(const BackwardPart &fused) const;
   LogicalResult verifyFused() const;
   /// That kernel if there is to be one.
@@ -296,6 +299,7 @@ std::optional<BackwardPart> BackwardPlanner::planFused() const {
   // shared memory for each.
   constexpr int64_t kColumns[] = {128, 64};
   constexpr int64_t kGroups = 2;
+  const BackwardDemand &demand = getDemandOfFused();
   // What is random has no room beside all sums.
   if (demand.dropsWeights)
     return std::nullopt;
@@ -331,11 +335,10 @@ std::optional<BackwardPart> BackwardPlanner::planFused() const {
 /// docs/experiments/backward-forms.md; where lengths are not known, in the mean
 /// over those.
 bool BackwardPlanner::isFusedFaster(const BackwardPart &fused) const {
-  // What zeroes and converts dq does not get shorter with lists; and numbers
-  // that they are read with, beside those of a mask, make it spill.
-  constexpr int64_t kShortest = 64;
-  if (facts.listed &&
-      (std::max(facts.d, facts.dv) > kShortest || demand.isMasked))
+  // Elements for each query, beside lists, make it spill; score code there was
+  // not measured.
+  if (facts.listed && demand.isMasked &&
+      (getDemandOfFused().readsElements || demand.hasScoreCode))
     return false;
   // Masks that take numbers more than once, as windows do, leave few steps.
   if (demand.usesNumbers && demand.isMasked)

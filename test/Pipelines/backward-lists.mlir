@@ -86,9 +86,11 @@
 // DIVIDED: tile.store.async {{.*}} add :
 // DIVIDED: scf.yield
 // DIVIDED: scf.for
+// No list is read: who copies says where the step is.
 // DIVIDED-NOT: tensor<64x128xi1>
-// One list is read.
-// DIVIDED: tile.scalar_load
+// DIVIDED-NOT: tile.scalar_load
+// DIVIDED: tile.receive
+// DIVIDED-NOT: tensor<64x128xi1>
 // DIVIDED-NOT: tile.scalar_load
 // DIVIDED: tile.store.async {{.*}} add :
 // DIVIDED: scf.yield

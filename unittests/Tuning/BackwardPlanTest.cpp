@@ -126,6 +126,31 @@ TEST(BackwardPlan, DemandNarrowsSteps) {
   EXPECT_LE(widthOfDq(planOf(plain, pipelined)), width);
 }
 
+TEST(BackwardPlan, ListedBlocks) {
+  for (int64_t d : {64, 128}) {
+    BackwardFacts facts = makeBackwardFacts(d);
+    facts.listed = {128, 128};
+    EXPECT_EQ(namesOf(planOf(facts)), "grads") << d;
+    facts.demand.isMasked = true;
+    EXPECT_EQ(namesOf(planOf(facts)), "grads") << d;
+    // A table that is read pair by pair, but once for a block.
+    BackwardDemand ofBlocks = facts.demand;
+    facts.demand.loadedTiles = 2;
+    facts.demandOfBlocks = ofBlocks;
+    EXPECT_EQ(namesOf(planOf(facts)), "grads") << d;
+    facts.demandOfBlocks->readsElements = true;
+    EXPECT_EQ(namesOf(planOf(facts)), "dkdv dq") << d;
+    facts.demandOfBlocks = ofBlocks;
+    facts.demand.hasScoreCode = true;
+    EXPECT_EQ(namesOf(planOf(facts)), "dkdv dq") << d;
+    EXPECT_EQ(namesOf(planOf(facts, fused)), "grads") << d;
+    // Keys of a tile are those of a block.
+    facts.demand.hasScoreCode = false;
+    facts.listed = {64, 64};
+    EXPECT_EQ(namesOf(planOf(facts)), "dkdv dq") << d;
+  }
+}
+
 TEST(BackwardPlan, UnknownLengthsAreLong) {
   BackwardFacts facts = makeBackwardFacts(64);
   EXPECT_TRUE(planOf(facts).isFused());

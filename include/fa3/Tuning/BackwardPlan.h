@@ -65,6 +65,9 @@ struct BackwardDemand {
   /// what weights are.
   bool hasLargeScores = false;
   bool isMasked = false;
+  /// Whether masks or score code read an element for each query or key.
+  bool readsElements = false;
+  bool hasScoreCode = false;
   /// Whether code drops weights.
   bool dropsWeights = false;
   /// Whether tiles that threads load are of f16, which takes an instruction
@@ -76,6 +79,9 @@ struct BackwardDemand {
 struct BackwardFacts {
   int64_t d = 0, dv = 0;
   BackwardDemand demand;
+  /// The same of the fused form where blocks are listed: what is the same for
+  /// all pairs of a block is read once there.
+  std::optional<BackwardDemand> demandOfBlocks;
   /// Whether sequences have lengths of their own.
   bool hasLengths = false;
   /// Whether sequences have places in memory, as packed ones.

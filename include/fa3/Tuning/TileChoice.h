@@ -40,6 +40,8 @@ struct RegionDemand {
   /// Whether it computes a function of scores that becomes two ways to compute
   /// a step (ShortForm.h).
   bool hasTwoWays = false;
+  /// Whether elements are read for each query, each key or each pair.
+  bool readsElements = false;
 };
 
 /// Columns a head dim takes in shared memory: whole blocks of 128 bytes.

@@ -150,6 +150,10 @@ private:
   void emitFill(const Ring &ring, warp::GroupOp group,
                 llvm::function_ref<void()> emit);
   mlir::LogicalResult lowerAcquire(warp::AcquireOp op);
+  /// Writes the numbers that go with what is copied into the slot.
+  mlir::LogicalResult postNumbers(warp::AcquireOp op);
+  mlir::LogicalResult lowerPost(tile::PostOp op);
+  mlir::LogicalResult lowerReceive(tile::ReceiveOp op);
   mlir::LogicalResult lowerPublish(warp::PublishOp op);
   mlir::LogicalResult lowerRelease(warp::ReleaseOp op);
   mlir::LogicalResult lowerWait(warp::WaitOp op);

@@ -71,6 +71,11 @@ LogicalResult KernelLowering::lowerTokenRing(warp::RingOp op) {
 
 std::optional<KernelLowering::Memory>
 KernelLowering::allocateEntries(int64_t count, Type type) {
+  if (tile::isNumber(type))
+    return Memory{
+        hopper::MailboxAllocOp::create(
+            b, hopper::MailboxType::get(b.getContext(), count), IntegerAttr()),
+        hopper::BufferType()};
   auto tensor = dyn_cast<RankedTensorType>(type);
   auto storage =
       tensor ? dyn_cast_or_null<tile::SmemAttr>(tensor.getEncoding()) : nullptr;
@@ -234,6 +239,8 @@ void KernelLowering::continueSlot(Value from, Value to) {
 /// one copy brings no more, or has rank 1.
 static int64_t countCopiedBytes(warp::AcquireOp op, unsigned field,
                                 hopper::BufferType buffer) {
+  if (!buffer)
+    return 0;
   SmallVector<RankedTensorType> copied;
   for (Operation *user : op.getSlot().getUsers())
     if (auto view = dyn_cast<tile::ViewOp>(user);
@@ -264,6 +271,39 @@ void KernelLowering::emitFill(const Ring &ring, warp::GroupOp group,
   emit();
 }
 
+LogicalResult KernelLowering::postNumbers(warp::AcquireOp op) {
+  for (Operation *user : op.getSlot().getUsers()) {
+    auto view = dyn_cast<tile::ViewOp>(user);
+    if (!view)
+      continue;
+    for (Operation *access : view->getUsers()) {
+      auto post = dyn_cast<tile::PostOp>(access);
+      if (!post)
+        continue;
+      auto number = values.find(post.getNumber());
+      if (number == values.end())
+        return post.emitOpError("has no lowering to hopper: expects a number "
+                                "that is known where the entry is acquired");
+      const Ring &ring = *rings[op.getRing()];
+      hopper::MailboxPostOp::create(b, number->second.front(),
+                                    ring.fields[view.getField()].buffer,
+                                    values[op.getCursor()][0]);
+    }
+  }
+  return success();
+}
+
+/// With the acquire of its entry.
+LogicalResult KernelLowering::lowerPost(tile::PostOp op) { return success(); }
+
+LogicalResult KernelLowering::lowerReceive(tile::ReceiveOp op) {
+  const View &view = views[op.getView()];
+  Value number =
+      hopper::MailboxReadOp::create(b, view.memory->buffer, view.index);
+  set(op.getResult(), number);
+  return success();
+}
+
 LogicalResult KernelLowering::lowerAcquire(warp::AcquireOp op) {
   const Ring &ring = *rings[op.getRing()];
   Value index = values[op.getCursor()][0], parity = values[op.getCursor()][1];
@@ -276,14 +316,19 @@ LogicalResult KernelLowering::lowerAcquire(warp::AcquireOp op) {
       hopper::NamedBarrierSyncOp::create(b, ring.namedBarrier, ring.threads);
     }
   } else if (writes) {
+    LogicalResult posted = success();
     emitFill(ring, op->getParentOfType<warp::GroupOp>(), [&] {
       hopper::BarrierWaitOp::create(b, ring.empty, index, parity);
+      // The arrival that expects the bytes hands numbers over, too.
+      posted = postNumbers(op);
       int64_t bytes = 0;
       for (auto [field, memory] : llvm::enumerate(ring.fields))
         bytes += countCopiedBytes(op, field, memory.type);
       if (!ring.protocol.isFilledByThreads())
         hopper::BarrierExpectTxOp::create(b, ring.full, index, bytes);
     });
+    if (failed(posted))
+      return failure();
   } else {
     hopper::BarrierWaitOp::create(b, ring.full, index, parity);
   }
@@ -433,6 +478,8 @@ void KernelLowering::addRings(Lowerings &lowerings) {
   lowerings.add(&KernelLowering::lowerRing);
   lowerings.add(&KernelLowering::lowerCursor);
   lowerings.add(&KernelLowering::lowerAcquire);
+  lowerings.add(&KernelLowering::lowerPost);
+  lowerings.add(&KernelLowering::lowerReceive);
   lowerings.add(&KernelLowering::lowerPublish);
   lowerings.add(&KernelLowering::lowerRelease);
   lowerings.add(&KernelLowering::lowerOrderedBarrier);

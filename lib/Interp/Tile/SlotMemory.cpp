@@ -209,6 +209,24 @@ LogicalResult runWrite(Context &c, const Instr &in) {
   return writeWindow(c, in.op, view, c.buffer(in.in[0]).data<uint8_t>());
 }
 
+LogicalResult runPostNumber(Context &c, const Instr &in) {
+  const ViewObject &view = c.object<ViewObject>(in.in[1]);
+  int64_t number = c.integer(in.in[0]);
+  if (failed(checkHeld(c, in.op, view)))
+    return failure();
+  return writeWindow(c, in.op, view, &number);
+}
+
+LogicalResult runReceive(Context &c, const Instr &in) {
+  const ViewObject &view = c.object<ViewObject>(in.in[0]);
+  int64_t number;
+  if (failed(checkHeld(c, in.op, view)) ||
+      failed(readWindow(c, in.op, view, &number)))
+    return failure();
+  c.cells[in.out[0]].i = number;
+  return success();
+}
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -272,6 +290,8 @@ void fa3::interp::populateSlotMemory(Registry &r) {
     return success();
   });
   r.addPlain<tile::WriteOp>(runWrite);
+  r.addPlain<tile::PostOp>(runPostNumber);
+  r.addPlain<tile::ReceiveOp>(runReceive);
   r.add<tile::DotOp>([](Decoder &d, tile::DotOp op) {
     return decodeDot(d, op, op.getAcc().getType(), runDot);
   });

@@ -1,10 +1,13 @@
 // Tiles of gradients beside lists of blocks: rows and columns divide a block.
 // RUN: sed -e 's/DIM/64/g; s/MODS//; s/BLOCK/queries = 128, keys = 128/g' %s | fa3-opt --attention-expand-mods --attention-to-tile | FileCheck %s --check-prefix=FUSED
-// RUN: sed -e 's/DIM/64/g; s/MODS/#attention.causal, /; s/BLOCK/queries = 128, keys = 128/g' %s | fa3-opt --attention-expand-mods --attention-to-tile | FileCheck %s --check-prefix=SPLIT
-// RUN: sed -e 's/DIM/128/g; s/MODS//; s/BLOCK/queries = 128, keys = 128/g' %s | fa3-opt --attention-expand-mods --attention-to-tile | FileCheck %s --check-prefix=SPLIT
+// RUN: sed -e 's/DIM/64/g; s/MODS/#attention.causal, /; s/BLOCK/queries = 128, keys = 128/g' %s | fa3-opt --attention-expand-mods --attention-to-tile | FileCheck %s --check-prefix=FUSED
+// RUN: sed -e 's/DIM/128/g; s/MODS//; s/BLOCK/queries = 128, keys = 128/g' %s | fa3-opt --attention-expand-mods --attention-to-tile | FileCheck %s --check-prefix=WIDE
+// WIDE-LABEL: gpu.func @gradients_grads
+// WIDE: tile.dot {{.*}} -> tensor<128x64xf32>
+// WIDE-LABEL: gpu.func @gradients_dq
 // RUN: sed -e 's/DIM/64/g; s/MODS//; s/BLOCK/queries = 128, keys = 128/g' %s | fa3-opt --attention-expand-mods --attention-to-tile=deterministic | FileCheck %s --check-prefix=SPLIT
 
-// Without a mask the fused form of narrow heads.
+// The fused form.
 // FUSED-LABEL: gpu.func @gradients_grads
 // FUSED: tile.dot {{.*}} -> tensor<128x128xf32>
 // FUSED-LABEL: gpu.func @gradients_dq

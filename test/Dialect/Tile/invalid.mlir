@@ -1465,6 +1465,24 @@ func.func @write(%v: !tile.view<tensor<8x8xf16>>, %x: tensor<8xf16>) {
 
 // -----
 
+// tile.post C1
+func.func @post(%v: !tile.view<tensor<2xi32>>, %n: index) {
+  // expected-error @+1 {{expects a view of one i32, got 'tensor<2xi32>'}}
+  tile.post %n, %v : !tile.view<tensor<2xi32>>
+  return
+}
+
+// -----
+
+// tile.receive C1
+func.func @receive(%v: !tile.view<tensor<1xf32>>) {
+  // expected-error @+1 {{expects a view of one i32, got 'tensor<1xf32>'}}
+  %n = tile.receive %v : !tile.view<tensor<1xf32>>
+  return
+}
+
+// -----
+
 // tile.relabel C1
 func.func @relabel_dim(%x: tensor<64x32xf32>) {
   // expected-error @+1 {{expects dim (2) less than the rank of the operand (2)}}

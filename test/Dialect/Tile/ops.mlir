@@ -164,11 +164,17 @@ func.func @values(%q: tensor<64x128xf16>, %k: tensor<80x128xf16>, %qt: tensor<12
 
 // CHECK-LABEL: func.func @slots(
 func.func @slots(%slot: !warp.slot<read, [tensor<192x128xf16>]>, %write: !warp.slot<write, [i32, tensor<80x128xf16>]>,
-                 %K: memref<?x128xf16>, %G: memref<?x4x128xf16>, %i: index, %zero: tensor<64x80xf32>, %p: tensor<64x80xf16>, %vs: !tile.view<tensor<80x128xf16>>) {
+                 %numbers: !warp.slot<read, [tensor<80x128xf16>, tensor<1xi32>]>, %K: memref<?x128xf16>, %G: memref<?x4x128xf16>, %i: index, %zero: tensor<64x80xf32>, %p: tensor<64x80xf16>, %vs: !tile.view<tensor<80x128xf16>>) {
   // CHECK: %[[V:.*]] = tile.view %{{.*}}[%{{.*}}, %{{.*}}] : <read, [tensor<192x128xf16>]> -> <tensor<64x128xf16>>
   %v = tile.view %slot[%i, %i] : !warp.slot<read, [tensor<192x128xf16>]> -> !tile.view<tensor<64x128xf16>>
   // CHECK: %[[W:.*]] = tile.view %{{.*}}[%{{.*}}, %{{.*}}] field 1 : <write, [i32, tensor<80x128xf16>]> -> <tensor<80x128xf16>>
   %w = tile.view %write[%i, %i] field 1 : !warp.slot<write, [i32, tensor<80x128xf16>]> -> !tile.view<tensor<80x128xf16>>
+  // CHECK: %[[N:.*]] = tile.view %{{.*}}[%{{.*}}] field 1 : <read, [tensor<80x128xf16>, tensor<1xi32>]> -> <tensor<1xi32>>
+  %number = tile.view %numbers[%i] field 1 : !warp.slot<read, [tensor<80x128xf16>, tensor<1xi32>]> -> !tile.view<tensor<1xi32>>
+  // CHECK: %[[R:.*]] = tile.receive %[[N]] : <tensor<1xi32>>
+  %received = tile.receive %number : !tile.view<tensor<1xi32>>
+  // CHECK: tile.post %[[R]], %[[N]] : <tensor<1xi32>>
+  tile.post %received, %number : !tile.view<tensor<1xi32>>
   // CHECK: %[[X:.*]] = tile.read %[[V]] : <tensor<64x128xf16>> -> tensor<64x128xf16>
   %x = tile.read %v : !tile.view<tensor<64x128xf16>> -> tensor<64x128xf16>
   // CHECK: tile.write %[[X]], %[[V]] : tensor<64x128xf16>, <tensor<64x128xf16>>

@@ -91,9 +91,10 @@ void BackwardBuilder::store(Value sum, Value target, Value first,
 
 BackwardBuilder::Sums
 BackwardBuilder::loop(Value end, Sums init,
-                      function_ref<Sums(Value, Sums)> body) {
+                      function_ref<Sums(Value, Sums)> body, Value first) {
   Value one = index(1), zero = index(0);
-  auto loop = scf::ForOp::create(b, zero, end, one, init.list());
+  auto loop =
+      scf::ForOp::create(b, first ? first : zero, end, one, init.list());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Sums next = body(loop.getInductionVar(), makeSums(loop.getRegionIterArgs()));
@@ -162,10 +163,19 @@ void BackwardBuilder::buildOfKeys(Value first) {
   } else {
     // The heads of a group one after the other, into the same sums.
     Value firstHead = arith::MulIOp::create(b, keyHead, group);
-    sums = loop(group, sums, [&](Value number, Sums carried) {
-      head = arith::AddIOp::create(b, firstHead, number);
-      return buildColumns(own, carried);
-    });
+    if (operands.group) {
+      Value end = arith::AddIOp::create(b, firstHead, group);
+      auto buildHead = [&](Value number, Sums carried) {
+        head = number;
+        return buildColumns(own, carried);
+      };
+      sums = loop(end, sums, buildHead, firstHead);
+    } else {
+      sums = loop(group, sums, [&](Value number, Sums carried) {
+        head = arith::AddIOp::create(b, firstHead, number);
+        return buildColumns(own, carried);
+      });
+    }
   }
   if (products.dk)
     store(sums.ofGradients, operands.dk, first, operands.scale);
@@ -177,7 +187,8 @@ void BackwardBuilder::buildOfKeys(Value first) {
 void BackwardBuilder::build() {
   heads = dim(operands.q, op.getPlaceRank(Sequence::query) - 2);
   Value keyHeads = dim(operands.k, op.getPlaceRank(Sequence::key) - 2);
-  group = arith::DivUIOp::create(b, heads, keyHeads);
+  group = operands.group ? operands.group
+                         : arith::DivUIOp::create(b, heads, keyHeads);
   if (products.aux == BackwardProducts::OfPairs)
     return buildAuxOfPairs();
   if (products.aux == BackwardProducts::OfTable && walksOverBlocks())

@@ -80,7 +80,9 @@ private:
   Rows loadKeys(Value first, int64_t count, bool areSummed);
   void store(Value sum, Value target, Value first, Value factor);
 
-  Sums loop(Value end, Sums init, llvm::function_ref<Sums(Value, Sums)>);
+  /// From `first` on, or from 0.
+  Sums loop(Value end, Sums init, llvm::function_ref<Sums(Value, Sums)>,
+            Value first = {});
   /// The steps of one head.
   Sums buildColumns(const Rows &own, Sums sums);
   /// The same over the blocks that are listed for the tile.

@@ -290,6 +290,11 @@ BackwardKernels::getHostOperands(const BackwardProducts &products,
   std::optional<int64_t> heads = getConstantIntValue(host.heads);
   operands.hasSingleHeads =
       heads && heads == getConstantIntValue(host.keyHeads);
+  if (products.addsDq && op.getSizesOfBlocks() && !operands.hasSingleHeads) {
+    Value one = arith::ConstantIndexOp::create(onHost, 1);
+    Value keyHeads = arith::MaxUIOp::create(onHost, host.keyHeads, one);
+    operands.group = arith::DivUIOp::create(onHost, host.heads, keyHeads);
+  }
   return operands;
 }
 
@@ -308,6 +313,7 @@ void BackwardKernels::buildPart(const BackwardPart &part,
   for (Role role : kOrder)
     for (Value value : operands[role])
       arguments.add(value);
+  arguments.add(operands.group);
   for (auto [inRegion, onHost] : captures)
     arguments.add(onHost);
 
@@ -316,6 +322,7 @@ void BackwardKernels::buildPart(const BackwardPart &part,
   OpBuilder inKernel(kernel.getBody().front().getTerminator());
   static_cast<attention::Operands &>(operands) = operands.map(
       [&](Value value) { return arguments.lookup(inKernel, kernel, value); });
+  operands.group = arguments.lookup(inKernel, kernel, operands.group);
   for (auto [inRegion, onHost] : captures)
     operands.captures.map(inRegion, arguments.lookup(inKernel, kernel, onHost));
   buildBackwardBody(inKernel, op, operands, part);
@@ -410,7 +417,7 @@ int64_t BackwardKernels::buildTable(const BackwardPart &part,
 
 FailureOr<BackwardPlan> fa3::planBackward(HostFunction &host,
                                           const BackwardPlanOptions &options) {
-  FailureOr<BackwardFacts> facts = readBackwardFacts(host, options.form);
+  FailureOr<BackwardFacts> facts = readBackwardFacts(host);
   if (failed(facts))
     return failure();
   return planBackward(*facts, options, [&](const Twine &sentence) {

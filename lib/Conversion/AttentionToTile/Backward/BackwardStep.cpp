@@ -299,8 +299,9 @@ BackwardBuilder::Sums BackwardBuilder::buildBlock(const Rows &own,
     Value always = expander.lift(b.getLoc(), *pairs.always, Expander::Both);
     mask = arith::AndIOp::create(b, always, mask);
   }
-  // Elements that no visible pair reads have a gradient, too.
-  if (products.aux == BackwardProducts::OfPairs)
+  // Elements that no visible pair reads have a gradient, too; and of listed
+  // blocks somebody has found that they have a visible pair.
+  if (products.aux == BackwardProducts::OfPairs || dividesLists())
     return buildStep(own, other, mask, expander, sums);
   Value needed = endsEarly()
                      ? expander.lift(b.getLoc(), *pairs.work, Expander::Both)

@@ -20,6 +20,9 @@ struct BackwardOperands : attention::Operands {
   /// head, row).
   unsigned auxPosition = 0;
   attention::AuxPlace auxPlace;
+  /// Query heads of a key head, null where the kernel computes that: beside
+  /// lists an argument takes no register.
+  mlir::Value group;
   /// Scalars that the regions capture.
   mlir::IRMapping captures;
   /// Whether a key head has one query head only.

@@ -101,7 +101,8 @@ ListedStep ListedLoop::buildStep(Value number) {
   block = listing.isDivided ? select(step.isVisible, fullBlock, block)
                             : select(isBelow(others), block, fullBlock);
   step.first = getFirst(block);
-  if (listing.asksAll)
+  // Where a loop is divided the mask is in steps of its own list only.
+  if (listing.asksAll || listing.isDivided)
     step.masked = step.first;
   if (listing.saysList && (cut || listing.asksAll))
     step.isOfFull = compare(Predicate::sge, entry, masked);

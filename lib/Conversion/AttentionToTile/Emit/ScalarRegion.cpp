@@ -393,7 +393,8 @@ static bool isUniformQuotient(Operation *op, Value number, int64_t span) {
 
 void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
                           RegionDemand &demand,
-                          std::optional<std::pair<int64_t, int64_t>> spans) {
+                          std::optional<std::pair<int64_t, int64_t>> spans,
+                          bool isSilent) {
   if (region.empty())
     return;
   using Expander = ScalarRegionExpander;
@@ -416,12 +417,15 @@ void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
     for (Value result : op.getResults())
       varies[result] = all;
     auto extract = dyn_cast<tensor::ExtractOp>(op);
+    demand.readsElements |= extract && all;
     if (extract && all &&
         !isBlockRead(extract, region.getArgument(last - 1),
                      region.getArgument(last), varies)) {
-      extract.emitRemark("reads elements one by one, which is slow: expects "
-                         "uniform indices, then the query, then the key, each "
-                         "plus something uniform, for blocks of them");
+      if (!isSilent)
+        extract.emitRemark(
+            "reads elements one by one, which is slow: expects "
+            "uniform indices, then the query, then the key, each "
+            "plus something uniform, for blocks of them");
       // The elements, and their indices or addresses.
       if (all == Expander::Both)
         demand.loadedTiles += 2;

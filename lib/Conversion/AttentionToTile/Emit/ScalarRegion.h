@@ -114,7 +114,8 @@ ScalarRegionExpander::Entry bothHold(mlir::ImplicitLocOpBuilder &b,
 /// that is uniform.
 void addRegionDemand(
     mlir::Region &region, tile::LoadPolicy loads, RegionDemand &demand,
-    std::optional<std::pair<int64_t, int64_t>> spans = std::nullopt);
+    std::optional<std::pair<int64_t, int64_t>> spans = std::nullopt,
+    bool isSilent = false);
 
 /// Keys that a region computes something for together with the query, before it
 /// looks at their last bits: 2^n if it shifts the key by n; 0 for none.

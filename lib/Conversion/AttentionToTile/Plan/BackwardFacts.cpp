@@ -13,29 +13,30 @@ using attention::BackwardOp;
 using attention::HostFunction;
 using attention::Sequence;
 
-/// Tiles that score code and its gradient keep alive or load; of the form that
-/// is asked for.
-static BackwardDemand readDemand(BackwardOp op, options::BackwardForm form) {
+/// Tiles that score code and its gradient keep alive or load. `spans`: queries
+/// and keys for which what is the same for all of them is read once.
+static BackwardDemand
+readDemand(BackwardOp op, std::optional<std::pair<int64_t, int64_t>> spans,
+           bool isSilent) {
   constexpr int64_t kConversion = 2;
   BackwardDemand demand;
   RegionDemand all;
-  // Tiles are made of listed blocks, for which the fused form with a mask reads
-  // once what is the same for all pairs.
-  std::optional<std::pair<int64_t, int64_t>> spans;
-  if (form == options::BackwardForm::Fused && !op.getMaskMod().empty())
-    spans = op.getSizesOfBlocks();
   for (Region *region : {&op.getScoreMod(), &op.getScoreGradRegion()})
-    addRegionDemand(*region, tile::LoadPolicy::Threads, all, spans);
+    addRegionDemand(*region, tile::LoadPolicy::Threads, all, spans, isSilent);
   demand.scoresUseNumbers = all.keyUses >= kConversion;
-  addRegionDemand(op.getMaskMod(), tile::LoadPolicy::Threads, all, spans);
+  addRegionDemand(op.getMaskMod(), tile::LoadPolicy::Threads, all, spans,
+                  isSilent);
   RegionDemand ofKept;
-  addRegionDemand(op.getKeepMod(), tile::LoadPolicy::Threads, ofKept, spans);
+  addRegionDemand(op.getKeepMod(), tile::LoadPolicy::Threads, ofKept, spans,
+                  isSilent);
   demand.dropsWeights = !op.getKeepMod().empty();
   demand.loadedTiles =
       all.loadedTiles + all.bulkTiles + ofKept.loadedTiles + ofKept.bulkTiles;
   demand.usesNumbers = all.keyUses >= kConversion;
   demand.hasLargeScores = mayBeLarge(op.getScoreMod(), kLargeScoreOfGradients);
   demand.isMasked = !op.getMaskMod().empty();
+  demand.hasScoreCode = !op.getScoreMod().empty();
+  demand.readsElements = all.readsElements;
   demand.widensHalf =
       demand.loadedTiles > 0 && llvm::any_of(op.getAux(), [](Value array) {
         return cast<RankedTensorType>(array.getType()).getElementType().isF16();
@@ -64,8 +65,7 @@ static LogicalResult verifyPlaces(BackwardOp op) {
   return success();
 }
 
-FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host,
-                                                options::BackwardForm form) {
+FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host) {
   BackwardOp op = host.backward;
   if (!op.getScoreMod().empty() && op.getScoreGradRegion().empty())
     return op.emitOpError("has score code without 'score_grad': run "
@@ -78,7 +78,11 @@ FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host,
   BackwardFacts facts;
   facts.d = op.getHeadDim();
   facts.dv = op.getValueHeadDim();
-  facts.demand = readDemand(op, form);
+  bool masksBlocks = op.getSizesOfBlocks() && !op.getMaskMod().empty();
+  facts.demand = readDemand(op, std::nullopt, /*isSilent=*/masksBlocks);
+  if (masksBlocks)
+    facts.demandOfBlocks =
+        readDemand(op, op.getSizesOfBlocks(), /*isSilent=*/false);
   facts.hasLengths = op.hasLengths();
   facts.hasPlaces = op.hasPlace(Sequence::query) || op.hasPlace(Sequence::key);
   facts.knowsHeads =

@@ -10,8 +10,7 @@
 namespace fa3 {
 
 /// Reads what Tuning/BackwardPlan.h plans by.
-mlir::FailureOr<BackwardFacts> readBackwardFacts(attention::HostFunction &host,
-                                                 options::BackwardForm form);
+mlir::FailureOr<BackwardFacts> readBackwardFacts(attention::HostFunction &host);
 
 } // namespace fa3
 

@@ -38,6 +38,16 @@ static bool isConsumer(warp::GroupOp group) {
          holdsFragments(group);
 }
 
+/// Whether the group tells others where the steps of a list are.
+static bool postsNumbers(warp::GroupOp group) {
+  return group
+      .walk([](MailboxPostOp post) {
+        bool isClaim = post.getValue().getDefiningOp<ClaimOp>() != nullptr;
+        return isClaim ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
   using AssignRegistersBase::AssignRegistersBase;
@@ -103,8 +113,10 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
     if (consumers == 0 || producers == 0)
       return success();
 
+    // Of lists, most is the same for all threads, and in uniform registers.
     auto loadsInNest = [](warp::GroupOp group) {
-      return !isConsumer(group) && warp::hasNestedLoops(group);
+      return !isConsumer(group) && warp::hasNestedLoops(group) &&
+             !postsNumbers(group);
     };
     auto converts = [](warp::GroupOp group) {
       return !isConsumer(group) && holdsFragments(group);

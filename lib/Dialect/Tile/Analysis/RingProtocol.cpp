@@ -19,7 +19,7 @@ static void addCursor(warp::CursorOp cursor, RingProtocol &ring) {
 static void addRead(Operation *access, RingProtocol &ring) {
   llvm::TypeSwitch<Operation *>(access)
       .Case<DotAsyncOp, DotOp>([&](auto) { ring.hasProducts = true; })
-      .Case<ReadOp>([&](auto) { ring.hasReads = true; })
+      .Case<ReadOp, ReceiveOp>([&](auto) { ring.hasReads = true; })
       .Case<StoreAsyncOp>([&](auto) { ring.hasStores = true; })
       .Case<WriteOp>([&](auto) { ring.hasRewrites = true; });
 }
@@ -58,6 +58,9 @@ RingProtocols::RingProtocols(Operation *root) {
         addRead(access, ring->second);
         continue;
       }
+      // A number goes with copies.
+      if (isa<PostOp>(access))
+        continue;
       Fills &of = fills[acquire.getRing()];
       ++(isa<LoadAsyncOp>(access) ? of.copies
          : isa<WriteOp>(access)   ? of.writes
@@ -119,7 +122,7 @@ bool fa3::tile::isReadByThreads(warp::ReleaseOp release) {
   bool isRead = false;
   for (Operation *view : release.getSlot().getUsers())
     for (Operation *access : view->getUsers()) {
-      if (!isa<ReadOp>(access))
+      if (!isa<ReadOp, ReceiveOp>(access))
         return false;
       isRead = true;
     }

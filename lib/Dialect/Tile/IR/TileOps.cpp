@@ -428,6 +428,35 @@ LogicalResult WriteOp::verify() {
   return verifyCopy(*this, getView().getType().getTile(), getValue().getType());
 }
 
+bool fa3::tile::isNumber(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getShape() == ArrayRef<int64_t>(1) &&
+         tensor.getElementType().isInteger(32);
+}
+
+static LogicalResult verifyNumber(Operation *op, RankedTensorType view) {
+  if (isNumber(view))
+    return success();
+  return op->emitOpError("expects a view of one i32, got ") << view;
+}
+
+LogicalResult PostOp::verify() {
+  return verifyNumber(*this, getView().getType().getTile());
+}
+LogicalResult ReceiveOp::verify() {
+  return verifyNumber(*this, getView().getType().getTile());
+}
+
+SmallVector<Value> PostOp::getReadViews() { return {}; }
+SmallVector<Value> PostOp::getWrittenViews() { return {getView()}; }
+warp::Completion PostOp::getCompletion() {
+  return warp::Completion::Synchronous;
+}
+SmallVector<Value> ReceiveOp::getReadViews() { return {getView()}; }
+SmallVector<Value> ReceiveOp::getWrittenViews() { return {}; }
+warp::Completion ReceiveOp::getCompletion() {
+  return warp::Completion::Synchronous;
+}
 SmallVector<Value> ReadOp::getReadViews() { return {getView()}; }
 SmallVector<Value> ReadOp::getWrittenViews() { return {}; }
 warp::Completion ReadOp::getCompletion() {

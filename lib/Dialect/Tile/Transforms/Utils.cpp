@@ -354,6 +354,10 @@ int64_t fa3::tile::getSpareRegisters(warp::GroupOp group) {
   return getRegisterLimit(group, producer) - estimateRegisters(group, where);
 }
 
+bool fa3::tile::receivesNumbers(scf::ForOp loop) {
+  return !loop.getBody()->getOps<ReceiveOp>().empty();
+}
+
 bool fa3::tile::usesCoordinates(warp::GroupOp group) {
   return group
       .walk([](CoordOp op) {

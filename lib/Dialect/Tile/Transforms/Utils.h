@@ -102,6 +102,10 @@ bool usesCoordinates(warp::GroupOp group);
 /// Whether the loop uses coordinates that change from step to step.
 bool changesCoordinates(mlir::scf::ForOp loop);
 
+/// Whether steps of the loop are told where they are by who copies their tiles
+/// (tile-post-numbers).
+bool receivesNumbers(mlir::scf::ForOp loop);
+
 /// Whether numbers of more columns than ptxas finds registers for beside late
 /// products meet the tiles of a loop.
 bool meetsWideNumbers(mlir::scf::ForOp loop);

@@ -65,6 +65,9 @@ constexpr int64_t kSwizzleRows = 8;
 /// swizzle that its columns fill.
 SmemAttr getDefaultStorage(mlir::RankedTensorType type);
 
+/// Whether an entry of a ring has a single number there (`tile.post`).
+bool isNumber(mlir::Type type);
+
 /// Whether `op` works on each element by itself: arith and math on tiles,
 /// splats and constants.
 bool isElementwise(mlir::Operation *op);

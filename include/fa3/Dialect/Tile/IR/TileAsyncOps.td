@@ -76,6 +76,41 @@ def Tile_WriteOp : Tile_Op<"write", [
   let hasVerifier = 1;
 }
 
+def Tile_PostOp : Tile_Op<"post", [
+    MemoryEffects<[MemWrite<Tile_SlotMemory>]>,
+    DeclareOpInterfaceMethods<Warp_AccessOpInterface>]> {
+  let summary = "writes a number into a view";
+  let description = [{
+    Of an entry that copies fill, a number that who copies has computed and
+    readers need, too. They see it once the slot is published.
+
+    Example: `tile.post %row, %w : !tile.view<tensor<1xi32>>`
+
+    C1. the view is of one i32.
+  }];
+  let arguments = (ins Index:$number, Tile_ViewType:$view);
+  let assemblyFormat = "$number `,` $view attr-dict `:` type($view)";
+  let hasVerifier = 1;
+}
+
+def Tile_ReceiveOp : Tile_Op<"receive", [
+    MemoryEffects<[MemRead<Tile_SlotMemory>]>,
+    DeclareOpInterfaceMethods<Warp_AccessOpInterface>]> {
+  let summary = "reads a number from a view";
+  let description = [{
+    The number that was posted to the entry (`tile.post`), the same for all
+    threads.
+
+    Example: `%row = tile.receive %v : !tile.view<tensor<1xi32>>`
+
+    C1. the view is of one i32.
+  }];
+  let arguments = (ins Tile_ViewType:$view);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$view attr-dict `:` type($view)";
+  let hasVerifier = 1;
+}
+
 def Tile_LoadAsyncOp : Tile_Op<"load.async", [
     MemoryEffects<[MemRead, MemWrite<Tile_SlotMemory>]>, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Warp_AccessOpInterface>]> {

@@ -137,6 +137,36 @@ def ExchangeOperands : Pass<"tile-exchange-operands"> {
   let statistics = [Statistic<"rings", "rings", "rings created">];
 }
 
+def PostNumbers : Pass<"tile-post-numbers"> {
+  let summary = "numbers that lists say, and stores need -> fields of entries";
+  let description = [{
+    Input: sequential kernels with rings. Where the steps of a loop are those of a
+    list in memory, and what a step computes is added to memory at a place that the
+    list says (gradients, dq), the place is known to who copies the step's tiles. It
+    posts the number to the entry of a tile that is copied there, and those who
+    compute receive it with the tile, instead of reading the list a second time:
+    its address, bounds and entries would be alive beside the sums.
+
+    Numbers stay where they are that no copy of the loop needs, or whose entry is
+    not acquired in the loop's body by both sides; and so do those of kernels in
+    which several groups compute.
+
+    Example:
+    ```mlir
+    %n = tile.scalar_load %list[%t]
+    %s, %c1 = warp.acquire %ring[%c]   tile.load.async %q[%n, %c0], ...
+    %r, %d1 = warp.acquire %ring[%d]   ... tile.store %dq, %sums[%n, %c0] add
+    // becomes
+    %s, %c1 = warp.acquire %ring[%c]   %p = tile.view %s[%c0] field 1
+    tile.post %n, %p                   tile.load.async %q[%n, %c0], ...
+    %r, %d1 = warp.acquire %ring[%d]   %v = tile.view %r[%c0] field 1
+    %m = tile.receive %v               ... tile.store %dq, %sums[%m, %c0] add
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"numPosted", "numbers-posted", "numbers that became fields of entries">];
+}
+
 def Specialize : Pass<"tile-specialize"> {
   let summary = "one stream of operations with roles -> groups of warps";
   let description = [{
@@ -223,7 +253,8 @@ def JoinRings : Pass<"tile-join-rings"> {
     block, or of which only one is filled or given back in some block; and so do
     those of kernels in which several groups compute: they have one entry, and each
     copy is to be on its way as soon as its own is given back. Kernels that read
-    where their sequences are keep theirs, too.
+    where their sequences are keep theirs, too, but those whose entries say where
+    their steps are (`tile-post-numbers`).
 
     Example:
     ```mlir

@@ -87,7 +87,7 @@ def ListTiles : Pass<"tile-list-tiles", "::mlir::ModuleOp"> {
   let summary = "grids whose work lies in memory -> grids in the order of a list";
   let description = [{
     Input: kernels with a `tile.grid`, before `tile-map-grid`. Does nothing unless
-    `order=list`.
+    `order=list`, or `auto` for gradients over lists of blocks that all heads share.
 
     Where bounds of loops of a tile depend on indices of the grid by way of
     memory (lengths, starts, counts of sequences), the host cannot tell long tiles

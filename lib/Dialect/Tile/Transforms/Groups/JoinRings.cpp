@@ -82,7 +82,7 @@ static std::optional<Entry> findEntry(warp::AcquireOp acquire) {
   Entry entry{acquire, nullptr};
   bool writes = acquire.getSide() == warp::Side::write;
   auto isCopyHere = [&](Operation *access) {
-    return isa<LoadAsyncOp>(access) &&
+    return isa<LoadAsyncOp, PostOp>(access) &&
            access->getBlock() == acquire->getBlock();
   };
   for (Operation *user : acquire.getSlot().getUsers()) {

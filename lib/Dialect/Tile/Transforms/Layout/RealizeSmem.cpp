@@ -19,7 +19,7 @@ static FailureOr<SmallVector<Type>> realizePayload(Location loc,
   SmallVector<Type> types;
   for (Type type : payload) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || tensor.getEncoding()) {
+    if (!tensor || tensor.getEncoding() || isNumber(tensor)) {
       types.push_back(type);
       continue;
     }

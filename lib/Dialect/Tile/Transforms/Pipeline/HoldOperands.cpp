@@ -219,7 +219,8 @@ static int64_t chooseStepsOfOneStage(ViewOp view, ArrayRef<DotAsyncOp> dots,
 }
 
 /// How many steps are worth holding beside late products, of all windows: none
-/// where a loop around theirs has a state, too, or numbers of many columns.
+/// where a loop around theirs, or a list, has a state, too, or numbers of many
+/// columns.
 static int64_t countLateSteps(warp::GroupOp group, const Products &products,
                               int64_t spare) {
   const RegisterModel &model = getRegisterModel(getChip(group));
@@ -229,8 +230,8 @@ static int64_t countLateSteps(warp::GroupOp group, const Products &products,
     perStep = std::max(perStep, getStepRegisters(view, group));
     for (DotAsyncOp dot : dots) {
       auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
-      if (loop &&
-          (loop->getParentOfType<scf::ForOp>() || meetsWideNumbers(loop)))
+      if (loop && (loop->getParentOfType<scf::ForOp>() ||
+                   receivesNumbers(loop) || meetsWideNumbers(loop)))
         return 0;
       endsAnywhere |= loop && !getConstantIntValue(loop.getUpperBound());
     }

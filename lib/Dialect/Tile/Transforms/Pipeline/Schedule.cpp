@@ -166,7 +166,7 @@ static bool hasOtherConsumers(scf::ForOp loop) {
 }
 
 /// What a loop with late products keeps in registers and the estimate does not
-/// count: of a loop around it, and of numbers of many columns.
+/// count: of a loop around it or of a list, and of numbers of many columns.
 static int64_t getUncountedRegisters(scf::ForOp loop) {
   const RegisterModel &model = getRegisterModel(getChip(loop));
   int64_t registers = 0;
@@ -175,6 +175,8 @@ static int64_t getUncountedRegisters(scf::ForOp loop) {
     registers = startsAnywhere && getConstantIntValue(loop.getUpperBound())
                     ? model.lateToConstant
                     : model.lateInLoop;
+  } else if (receivesNumbers(loop)) {
+    registers = model.lateInLoop;
   }
   return registers + (meetsWideNumbers(loop) ? model.lateWide : 0);
 }
@@ -238,7 +240,9 @@ struct Schedule : fa3::tile::impl::ScheduleBase<Schedule> {
   /// tile-pipeline will make of it.
   static bool hasRegisters(gpu::GPUFuncOp kernel, scf::ForOp loop,
                            const LoopOrder &order) {
-    if (order.late && meetsWideNumbers(loop) && !hasRegistersForWide(loop))
+    // A list leaves ptxas no registers for numbers of many columns either.
+    if (order.late && meetsWideNumbers(loop) &&
+        (receivesNumbers(loop) || !hasRegistersForWide(loop)))
       return false;
     int64_t needed = order.late ? getUncountedRegisters(loop) : 0;
     IRMapping mapping;

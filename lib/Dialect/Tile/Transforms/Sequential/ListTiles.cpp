@@ -138,7 +138,7 @@ struct ListTiles : fa3::tile::impl::ListTilesBase<ListTiles> {
   using ListTilesBase::ListTilesBase;
 
   void runOnOperation() override {
-    if (order != options::Order::List)
+    if (order != options::Order::List && order != options::Order::Auto)
       return;
     SmallVector<LaunchOp> launches;
     getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
@@ -156,20 +156,33 @@ struct ListTiles : fa3::tile::impl::ListTilesBase<ListTiles> {
 };
 } // namespace
 
+/// Whether the loop takes as many steps in all tiles, wherever it starts.
+static bool isAlike(scf::ForOp loop, GridOp grid) {
+  auto end = loop.getUpperBound().getDefiningOp<arith::AddIOp>();
+  Value start = loop.getLowerBound();
+  if (!end || (end.getLhs() != start && end.getRhs() != start))
+    return false;
+  ScalarSlice length;
+  return length.add(end.getLhs() == start ? end.getRhs() : end.getLhs(),
+                    grid) &&
+         length.indices.empty();
+}
+
 /// Finds the indices that decide, by way of memory, how many steps loops take.
 static void findIndices(TileList &list) {
   bool isInMemory = false;
   llvm::SetVector<unsigned> indices;
-  for (auto loop : list.grid.getBody().front().getOps<scf::ForOp>()) {
+  list.grid.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
     ScalarSlice bounds;
     if (!bounds.add(loop.getLowerBound(), list.grid) ||
         !bounds.add(loop.getUpperBound(), list.grid) ||
-        !bounds.add(loop.getStep(), list.grid) || bounds.indices.empty())
-      continue;
+        !bounds.add(loop.getStep(), list.grid) || bounds.indices.empty() ||
+        isAlike(loop, list.grid))
+      return;
     isInMemory |= bounds.readsAtIndices(list.grid);
     list.loops.push_back(loop);
     indices.insert(bounds.indices.begin(), bounds.indices.end());
-  }
+  });
   if (isInMemory)
     list.indices = llvm::to_vector(indices);
   llvm::sort(list.indices);
@@ -197,6 +210,26 @@ static const char *findObstacle(TileList &list, ArrayRef<LaunchOp> launches) {
   if (list.indices.empty())
     return "no bound of a loop depends on the grid by way of memory";
   return nullptr;
+}
+
+/// Whether the tiles are listed without being asked for: steps, which memory
+/// says, are long beside the kernels that make the list, and few tiles are told
+/// apart. That is so of gradients over listed blocks, if all heads share them.
+static bool isWorthListing(const TileList &list) {
+  auto readsStep = [](scf::ForOp loop) {
+    return llvm::any_of(
+        loop.getBody()->getOps<ScalarLoadOp>(), [&](ScalarLoadOp load) {
+          ScalarSlice slice;
+          return !slice.add(load.getResult(), load->getParentOfType<GridOp>());
+        });
+  };
+  bool adds = list.kernel
+                  ->walk([](StoreOp store) {
+                    return WalkResult(failure(store.getAdd()));
+                  })
+                  .wasInterrupted();
+  return adds && list.indices.size() == 1 &&
+         llvm::any_of(list.loops, readsStep);
 }
 
 /// Lets the grid go over entries of the list, the last argument of the kernel.
@@ -250,13 +283,17 @@ LogicalResult ListTiles::transform(gpu::GPUFuncOp kernel,
   // tile-map-grid refuses several.
   if (!llvm::hasSingleElement(grids))
     return success();
+  bool isAsked = order == options::Order::List;
   TileList list;
   list.kernel = kernel;
   list.grid = *grids.begin();
   if (const char *obstacle = findObstacle(list, launches)) {
-    kernel.emitRemark("its tiles are in no list: ") << obstacle;
+    if (isAsked)
+      kernel.emitRemark("its tiles are in no list: ") << obstacle;
     return success();
   }
+  if (!isAsked && !isWorthListing(list))
+    return success();
   list.scalars = findScalars(list);
   // An entry is stored at once.
   if (list.getNumFields() > kMostListFields)
