@@ -72,6 +72,10 @@ private:
     return facts.demandOfBlocks ? *facts.demandOfBlocks : demand;
   }
   bool isFusedFaster(const BackwardPart &fused) const;
+  /// Whether tiles of keys can add to dq in one order. Steps of lists have no
+  /// order that all tiles share, and tiles of packed sequences no number within
+  /// theirs that the grid knows.
+  bool canOrder() const { return !facts.listed && !facts.hasPlaces; }
   LogicalResult verifyFused() const;
   /// That kernel if there is to be one.
   FailureOr<std::optional<BackwardPart>> chooseFused() const;
@@ -325,6 +329,7 @@ std::optional<BackwardPart> BackwardPlanner::planFused() const {
     BackwardPart part;
     part.products.ofKeys = part.products.dk = part.products.dv = true;
     part.products.addsDq = true;
+    part.products.ordersDq = options.deterministic;
     part.tile = {kRows, columns};
     return part;
   }
@@ -362,9 +367,10 @@ bool BackwardPlanner::isFusedFaster(const BackwardPart &fused) const {
 
 /// Whether what asks for the fused form may have it.
 LogicalResult BackwardPlanner::verifyFused() const {
-  if (options.deterministic)
-    return fail("in the fused form adds dq in memory in any order, expects "
-                "backward-form=split or auto with 'deterministic'");
+  if (options.deterministic && !canOrder())
+    return fail("in the fused form adds dq in memory in any order where there "
+                "are lists of blocks or sequences with places of their own, "
+                "expects backward-form=split or auto with 'deterministic'");
   if (facts.listed && facts.listed->second % kRows)
     return fail("has no fused form with lists of blocks of " +
                 Twine(facts.listed->first) + " queries and " +
@@ -454,8 +460,10 @@ StringRef BackwardProducts::getName() const {
 
 void BackwardPlan::print(llvm::raw_ostream &os) const {
   os << "  form: "
-     << (isFused() ? "fused, dq is added in memory\n"
-                   : "split, nothing is added in memory\n");
+     << (!isFused() ? "split, nothing is added in memory\n"
+         : parts.front().products.ordersDq ? "fused, dq is added in memory in "
+                                             "the order of keys\n"
+                                           : "fused, dq is added in memory\n");
   auto printTile = [&](const BackwardPart &part) {
     bool ofKeys = part.products.ofKeys;
     os << part.tile.blockM << (ofKeys ? " keys x " : " queries x ")

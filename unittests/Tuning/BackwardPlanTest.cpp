@@ -231,9 +231,18 @@ TEST(BackwardPlan, RefusesWithOneSentence) {
   BackwardFacts facts = makeBackwardFacts(64);
   BackwardPlanOptions options = fused;
   options.deterministic = true;
-  EXPECT_EQ(plan(facts, options).refusal,
-            "in the fused form adds dq in memory in any order, expects "
-            "backward-form=split or auto with 'deterministic'");
+  EXPECT_TRUE(planOf(facts, options).parts.front().products.ordersDq);
+  EXPECT_FALSE(planOf(facts, fused).parts.front().products.ordersDq);
+  constexpr char kAnyOrder[] =
+      "in the fused form adds dq in memory in any order where there are lists "
+      "of blocks or sequences with places of their own, expects "
+      "backward-form=split or auto with 'deterministic'";
+  facts.hasPlaces = true;
+  EXPECT_EQ(plan(facts, options).refusal, kAnyOrder);
+  facts.hasPlaces = false;
+  facts.listed = {128, 128};
+  EXPECT_EQ(plan(facts, options).refusal, kAnyOrder);
+  facts.listed = std::nullopt;
   options = fused;
   options.blockN = 96;
   EXPECT_EQ(plan(facts, options).refusal,
@@ -293,6 +302,10 @@ TEST(BackwardPlan, PrintsEveryDecision) {
   options.blockN = 64;
   EXPECT_EQ(print(planOf(makeBackwardFacts(64), options)),
             "  form: fused, dq is added in memory\n"
+            "  tile of grads: 128 keys x 64 queries\n");
+  options.deterministic = true;
+  EXPECT_EQ(print(planOf(makeBackwardFacts(64), options)),
+            "  form: fused, dq is added in memory in the order of keys\n"
             "  tile of grads: 128 keys x 64 queries\n");
   facts = makeBackwardFacts(64);
   facts.demand.hasLargeScores = true;

@@ -158,6 +158,7 @@ struct ConvertHopperToNVVM
     populateGlobalAccessPatterns(patterns, converter, info);
     populateExactSumPatterns(patterns, converter, info);
     populateSearchPatterns(patterns, converter, info);
+    populateProgressPatterns(patterns, converter, info);
     populateSharedAccessPatterns(patterns, converter, info);
     populateElementwisePatterns(patterns, target);
     populateControlPatterns(patterns, converter, target, info);

@@ -36,6 +36,9 @@ void populateSharePatterns(mlir::RewritePatternSet &patterns,
 void populateBarrierPatterns(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter,
                              const KernelInfo &info);
+void populateProgressPatterns(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter,
+                              const KernelInfo &info);
 void populateRecordPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter,
                             const KernelInfo &info);

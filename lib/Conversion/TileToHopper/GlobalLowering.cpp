@@ -145,6 +145,10 @@ LogicalResult KernelLowering::lowerLoadExact(tile::LoadExactOp op) {
 }
 
 LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
+  if (op.getTarget().getDefiningOp<tile::OrderedOp>())
+    return op.emitOpError("has no lowering to hopper: expects ordered "
+                          "additions to be those of bulk copies, which "
+                          "tile-make-async makes");
   FailureOr<LinearLayout> layout = getLayout(op, op.getValue().getType());
   if (failed(layout))
     return failure();

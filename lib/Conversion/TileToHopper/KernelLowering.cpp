@@ -364,8 +364,8 @@ void KernelLowering::addControl(Lowerings &lowerings) {
 LogicalResult KernelLowering::lowerOp(Operation *op) {
   static const Lowerings lowerings = [] {
     Lowerings all;
-    for (auto *add :
-         {addControl, addShares, addRings, addSlots, addTiles, addGlobal})
+    for (auto *add : {addControl, addShares, addRings, addSlots, addTiles,
+                      addGlobal, addOrdered})
       add(all);
     return all;
   }();

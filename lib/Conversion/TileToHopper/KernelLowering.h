@@ -14,6 +14,7 @@
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Tile/Analysis/RingProtocol.h"
 #include "fa3/Dialect/Tile/IR/ExactOps.h"
+#include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -177,6 +178,18 @@ private:
   mlir::FailureOr<Values> lowerPlace(tile::LoadAsyncOp op, mlir::Value number);
   mlir::Value getBoxMap(tile::LoadAsyncOp op, int64_t rows);
   mlir::LogicalResult lowerStoreAsync(tile::StoreAsyncOp op);
+  // Additions in one order: OrderedLowering.cpp.
+  static void addOrdered(Lowerings &lowerings);
+  mlir::LogicalResult lowerOrdered(tile::OrderedOp op);
+  /// Whether the group has written to the slot that it stores from; otherwise
+  /// another one has, and handed it over.
+  static bool storesOwn(tile::StoreAsyncOp op);
+  /// What comes in front of a store to an ordered array.
+  mlir::LogicalResult lowerOrder(tile::StoreAsyncOp op);
+  mlir::LogicalResult lowerEndOrdered(tile::EndOrderedOp op);
+  mlir::LogicalResult lowerProgress(mlir::Operation *op, mlir::Value progress,
+                                    mlir::ValueRange number,
+                                    mlir::Value position, bool isEnd);
   mlir::LogicalResult lowerWrite(tile::WriteOp op);
   mlir::LogicalResult lowerRead(tile::ReadOp op);
   mlir::LogicalResult

@@ -198,19 +198,29 @@ LogicalResult KernelLowering::lowerWhole(tile::LoadAsyncOp op) {
                     });
 }
 
+bool KernelLowering::storesOwn(tile::StoreAsyncOp op) {
+  auto view = op.getView().getDefiningOp<tile::ViewOp>();
+  return llvm::any_of(view.getSlot().getUsers(), [](Operation *user) {
+    return isa<tile::ViewOp>(user) &&
+           llvm::any_of(user->getUsers(), llvm::IsaPred<tile::WriteOp>);
+  });
+}
+
 LogicalResult KernelLowering::lowerStoreAsync(tile::StoreAsyncOp op) {
   const View &view = views[op.getView()];
   // All threads of the replica have written.
-  if (!view.ring->isPrivate())
+  if (!view.ring->isPrivate() && storesOwn(op))
     syncReplica(op);
-  if (failed(forEachBox(op, view, op.getTarget(), op.getIndices(), op.getFold(),
+  Value target = tile::getStoredArray(op.getTarget());
+  if (failed(lowerOrder(op)) ||
+      failed(forEachBox(op, view, target, op.getIndices(), op.getFold(),
                         [&](Value map, ValueRange at, Value column) {
                           hopper::TmaStoreOp::create(
                               b, view.memory->buffer, view.index, view.row,
                               column, map, at, op.getAdd());
                         })))
     return failure();
-  arguments.markStored(op.getTarget());
+  arguments.markStored(target);
   hopper::TmaCommitOp::create(b);
   // Whoever fills the slot next waits for the bulk group.
   set(op.getDone(), hopper::GroupReadyOp::create(b).getGroup());

@@ -71,7 +71,7 @@ static LogicalResult verifyScalarArrays(gpu::GPUFuncOp kernel) {
       target = copy.getTarget();
     else if (auto add = dyn_cast<tile::AddExactOp>(op))
       target = add.getSums();
-    auto read = reads.find(target);
+    auto read = reads.find(target ? tile::getStoredArray(target) : target);
     if (!target || read == reads.end())
       return WalkResult::advance();
     InFlightDiagnostic error =

@@ -1,6 +1,8 @@
 //===- Engine.cpp - decoded functions, calls, entry point -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "Engine.h"
+#include "../Hopper/Progress.h"
+#include "../Tile/Ordered.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -36,6 +38,8 @@ Engine::Engine(const Options &options)
   populateWarp(registry);
   populateSlotMemory(registry);
   populateTileAsync(registry);
+  populateOrdered(registry);
+  populateProgress(registry);
   populateHopperBarriers(registry);
   populateHopperRecords(registry);
   populateHopperTma(registry);

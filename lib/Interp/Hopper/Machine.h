@@ -112,6 +112,12 @@ public:
   llvm::SmallVector<ByteRange> unfencedReads;
   /// Shared memory that was written by threads since they last met.
   llvm::SmallVector<ByteRange> unsynced;
+  /// Whether what the group adds has an order, and if so, whether it has passed
+  /// a position for the open batch.
+  enum class Adding { Unknown, Free, Barred, Passed };
+  Adding adding = Adding::Unknown;
+  /// The positions it has passed last, by the element of its progress.
+  llvm::DenseMap<const uint8_t *, int32_t> passed;
   /// Whether wgmma.fence was executed in the open batch.
   bool fenced = false;
   /// Of a timed run: when the last product of each batch, and all stores, are
@@ -268,6 +274,10 @@ Event *record(const Context &c, Event::Kind kind, mlir::Operation *op);
 
 /// What the executing group has in flight.
 WarpGroup &getWarpGroup(const Context &c);
+
+/// The elected thread waits until all but `pending` groups of stores have been
+/// executed.
+mlir::LogicalResult waitForStores(Context &c, const Instr &in, int64_t pending);
 
 /// Reads shared memory and computes the result of a product.
 mlir::LogicalResult computeProduct(Machine &machine, const Context &c,

@@ -3,6 +3,7 @@
 #include "../Core/Elementwise.h"
 #include "Clock.h"
 #include "Machine.h"
+#include "fa3/Dialect/Hopper/IR/ProgressOps.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -166,6 +167,25 @@ LogicalResult decodeCopyIn(Decoder &d, hopper::TmaLoadOp op) {
   return success();
 }
 
+/// A group that passes positions adds nowhere else.
+LogicalResult checkAdding(Context &c, const Instr &in, WarpGroup &warpGroup) {
+  using Adding = WarpGroup::Adding;
+  if (warpGroup.adding == Adding::Unknown) {
+    Operation *group = c.group->op ? c.group->op : c.cta->kernel;
+    bool passes = group
+                      ->walk([](hopper::ProgressPassOp) {
+                        return WalkResult::interrupt();
+                      })
+                      .wasInterrupted();
+    warpGroup.adding = passes ? Adding::Barred : Adding::Free;
+  }
+  if (warpGroup.adding != Adding::Barred)
+    return success();
+  return c.error(in) << "'hopper.tma.store' adds out of order: expects a "
+                        "'hopper.progress.pass' of the group since the last "
+                        "'hopper.tma.commit'";
+}
+
 LogicalResult runCopyOut(Context &c, const Instr &in) {
   auto op = cast<hopper::TmaStoreOp>(in.op);
   Machine *machine = getMachine(c, in.op);
@@ -178,6 +198,8 @@ LogicalResult runCopyOut(Context &c, const Instr &in) {
                       c.integers(in.in.drop_front(5)), store)))
     return failure();
   if (failed(machine->checkStart(c, in.op, store.range)))
+    return failure();
+  if (op.getAdd() && failed(checkAdding(c, in, warpGroup)))
     return failure();
   store.batch = warpGroup.stores.next;
   if (Event *event = record(c, Event::AsyncRead, in.op)) {
@@ -199,17 +221,26 @@ LogicalResult runCopyOut(Context &c, const Instr &in) {
 }
 
 LogicalResult runCommitCopies(Context &c, const Instr &in) {
-  ++getWarpGroup(c).stores.next;
+  WarpGroup &warpGroup = getWarpGroup(c);
+  ++warpGroup.stores.next;
+  if (warpGroup.adding == WarpGroup::Adding::Passed)
+    warpGroup.adding = WarpGroup::Adding::Barred;
   return success();
 }
 
 LogicalResult runWaitRead(Context &c, const Instr &in) {
+  return waitForStores(c, in, cast<hopper::TmaWaitReadOp>(in.op).getPending());
+}
+
+} // namespace
+
+LogicalResult fa3::interp::waitForStores(Context &c, const Instr &in,
+                                         int64_t pending) {
   Machine *machine = getMachine(c, in.op);
   if (!machine)
     return failure();
   WarpGroup &warpGroup = getWarpGroup(c);
   auto &queue = warpGroup.stores;
-  int64_t pending = cast<hopper::TmaWaitReadOp>(in.op).getPending();
   int64_t waited = std::max<int64_t>(0, queue.next - 1 - pending);
   auto ready = [&] { return machine->isBroken() || queue.hasExecuted(waited); };
   auto help = [&] { return machine->executeStore(warpGroup); };
@@ -228,8 +259,6 @@ LogicalResult runWaitRead(Context &c, const Instr &in) {
     return clock->resumeAt(c, pending ? 0 : warpGroup.storesDoneAt);
   return success();
 }
-
-} // namespace
 
 void fa3::interp::populateHopperTma(Registry &r) {
   r.addPlain<hopper::EncodeOp>(runEncode);

@@ -1,6 +1,7 @@
 //===- HopperMutants.cpp - mutants of barriers, waits, fences, memory -----===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Hopper/IR/ProgressOps.h"
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Tools/Mutate/Mutate.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -266,6 +267,40 @@ void collectDropStoreCommit(ModuleOp module, Places &places) {
   forEach<TmaCommitOp>(module, places, erase);
 }
 
+/// Additions do not wait for those in front of them, or those behind for them.
+void collectDropProgress(ModuleOp module, Places &places) {
+  forEach<ProgressPassOp>(module, places, erase);
+}
+/// The addition is made before its position is passed.
+void collectLateProgress(ModuleOp module, Places &places) {
+  auto findCommit = [](ProgressPassOp op) -> Operation * {
+    for (Operation *it = op->getNextNode(); it; it = it->getNextNode())
+      if (isa<TmaCommitOp>(it))
+        return it;
+    return nullptr;
+  };
+  forEachMatch<ProgressPassOp>(
+      module, places,
+      [=](ProgressPassOp op) { return !op.getEnd() && findCommit(op); },
+      [=](ProgressPassOp op) { op->moveAfter(findCommit(op)); });
+}
+/// All replicas, or all tiles of a line, have the progress of the first one.
+template <unsigned fromLast>
+void collectSameProgress(ModuleOp module, Places &places) {
+  forEachMatch<ProgressPassOp>(
+      module, places,
+      [](ProgressPassOp op) {
+        auto group = op->getParentOfType<warp::GroupOp>();
+        return op.getIndices().size() >= fromLast &&
+               (fromLast > 1 || (group && group.getReplicas() > 1));
+      },
+      [](ProgressPassOp op) {
+        OpBuilder builder(op);
+        op.getIndicesMutable()[op.getIndices().size() - fromLast].set(
+            constant(builder, op, 0));
+      });
+}
+
 //===----------------------------------------------------------------------===//
 // Memory, copies, registers
 //===----------------------------------------------------------------------===//
@@ -432,6 +467,13 @@ ArrayRef<MutantKind> mutate::getHopperMutants() {
        collectWeakenStoreWait},
       {"drop-store-commit", "a group of stores is not closed",
        collectDropStoreCommit},
+      {"drop-progress", "additions in one order do not wait, or no end is told",
+       collectDropProgress},
+      {"late-progress", "an addition does not wait for those in front",
+       collectLateProgress},
+      {"same-progress", "replicas share their progress",
+       collectSameProgress<1>},
+      {"same-number", "tiles share their progress", collectSameProgress<2>},
       {"overlap", "two allocations overlap in shared memory", collectOverlap},
       {"fewer-slots", "a buffer or array of mbarriers is one slot shorter",
        collectFewerSlots},

@@ -1,6 +1,7 @@
 //===- TileMutants.cpp - mutants of the use of rings ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/IR/ExactOps.h"
+#include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Tools/Mutate/Mutate.h"
@@ -199,6 +200,21 @@ void collectDropAdd(ModuleOp module, Places &places) {
   forEachMatch<tile::StoreOp>(
       module, places, [](tile::StoreOp op) { return op.getAdd(); },
       [](tile::StoreOp op) { op.setAdd(false); });
+}
+
+/// Tiles do not say that they have made their last addition.
+void collectDropEndOrdered(ModuleOp module, Places &places) {
+  forEach<tile::EndOrderedOp>(module, places,
+                              [](tile::EndOrderedOp op) { op.erase(); });
+}
+
+/// All tiles of a line are the first one.
+void collectFirstOfLine(ModuleOp module, Places &places) {
+  forEach<tile::OrderedOp>(module, places, [](tile::OrderedOp op) {
+    OpBuilder builder(op);
+    op.getNumberMutable()[op.getNumber().size() - 1].set(
+        arith::ConstantIndexOp::create(builder, op.getLoc(), 0));
+  });
 }
 
 /// Terms are added to the next sum of a row of sums.
@@ -400,6 +416,10 @@ ArrayRef<MutantKind> mutate::getTileMutants() {
       {"same-window", "replicas write one window of an entry",
        collectSameWindow},
       {"drop-add", "what others have added is overwritten", collectDropAdd},
+      {"drop-end-ordered", "the end of ordered additions is not told",
+       collectDropEndOrdered},
+      {"first-of-line", "all tiles of a line are the first one",
+       collectFirstOfLine},
       {"next-sum", "terms are added to the next sum", collectNextSum},
       {"false-diagonal", "elements of other sums are taken for a diagonal",
        collectFalseDiagonal},

@@ -1328,3 +1328,21 @@ func.func @record_capacity(%p: i32, %buffer: !llvm.ptr<1>) {
   %next = hopper.record 0 at %p in %buffer capacity 1000
   return
 }
+
+// -----
+
+// progress.pass C1
+func.func @progress_strides(%p: !llvm.ptr<1>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects as many strides as indices, at least two, got 1 and 2}}
+  hopper.progress.pass %i at %p[%i, %i] strides(%s)
+  return
+}
+
+// -----
+
+// progress.pass C1, the number of a tile and of a replica
+func.func @progress_indices(%p: !llvm.ptr<1>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects as many strides as indices, at least two, got 1 and 1}}
+  hopper.progress.pass %i at %p[%i] strides(%s)
+  return
+}

@@ -188,6 +188,10 @@ func.func @fragments(%j0: i32, %s: vector<40xf32>, %c: vector<40xi1>, %p: !llvm.
   hopper.add_exact %diagonals, %p[%j0 : i32] strides(%st) bounds(%j0) : vector<3xf32>
   // CHECK: hopper.load_exact %{{.*}}[%{{.*}}] strides(%{{.*}}) bounds(%{{.*}}) of #{{.*}} : vector<2xf32>
   %total = hopper.load_exact %p[%j0] strides(%st) bounds(%j0) of #rows : vector<2xf32>
+  // CHECK: hopper.progress.pass %[[J0:.*]] at %{{.*}}[%[[J0]], %[[J0]]] strides(%{{.*}}, %{{.*}})
+  hopper.progress.pass %j0 at %p[%j0, %j0] strides(%st, %st)
+  // CHECK: hopper.progress.pass %[[J0]] at %{{.*}}[%[[J0]], %[[J0]]] strides(%{{.*}}, %{{.*}}) end
+  hopper.progress.pass %j0 at %p[%j0, %j0] strides(%st, %st) end
   // CHECK: hopper.smem.store %[[Y]] to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] of #[[ACC]] : vector<40xf32>, <1, tensor<64x96xf32>, 128>
   hopper.smem.store %y to %buf[%j0, %j0, %j0] of #acc : vector<40xf32>, !hopper.buffer<1, tensor<64x96xf32>, 128>
   // CHECK: hopper.smem.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] of #[[ACC]] : <1, tensor<64x96xf32>, 128> -> vector<40xf32>

@@ -143,8 +143,8 @@ func.func private @slotting_syntax() attributes {a = #tile.slotting<stage = 0, 1
 
 // -----
 
-// expected-error @+1 {{expects 'tile.role' to be "load", "convert", "math" or "math" with a number, got "store"}}
-func.func private @role() attributes {tile.role = "store"}
+// expected-error @+1 {{expects 'tile.role' to be "load", "convert", "store", "math" or "math" with a number, got "keep"}}
+func.func private @role() attributes {tile.role = "keep"}
 
 // -----
 
@@ -1597,3 +1597,79 @@ func.func @relabeled_many(%x: tensor<64x32xf32, #tile.relabeled<1, [0, 1, 2, 3, 
 // #tile.relabeled C3: elements without a width.
 // expected-error @+1 {{does not exist for a tile of shape [64, 24]}}
 func.func @relabeled_element(%x: tensor<64x24xcomplex<f32>, #tile.relabeled<1, [0, 3, 1, 2], #tile.acc>>)
+
+// -----
+
+// ordered C1
+func.func @ordered_element(%a: memref<?x64xf16>, %p: memref<?x2xi32>, %i: index) {
+  // expected-error @+1 {{expects an array of f32, got 'memref<?x64xf16>'}}
+  %0 = tile.ordered %a by %p[%i] at %i : memref<?x64xf16>, memref<?x2xi32>
+  return
+}
+
+// -----
+
+// ordered C1, the progress
+func.func @ordered_progress(%a: memref<?x64xf32>, %p: memref<?x2xi64>, %i: index) {
+  // expected-error @+1 {{expects progress of i32, got 'memref<?x2xi64>'}}
+  %0 = tile.ordered %a by %p[%i] at %i : memref<?x64xf32>, memref<?x2xi64>
+  return
+}
+
+// -----
+
+// ordered C2
+func.func @ordered_indices(%a: memref<?x64xf32>, %p: memref<?x2xi32>, %i: index) {
+  // expected-error @+1 {{expects one index per dimension of the progress but the last (1), at least one, got 2}}
+  %0 = tile.ordered %a by %p[%i, %i] at %i : memref<?x64xf32>, memref<?x2xi32>
+  return
+}
+
+// -----
+
+// ordered C2, no index
+func.func @ordered_number(%a: memref<?x64xf32>, %p: memref<2xi32>, %i: index) {
+  // expected-error @+1 {{expects one index per dimension of the progress but the last (0), at least one, got 0}}
+  %0 = tile.ordered %a by %p[] at %i : memref<?x64xf32>, memref<2xi32>
+  return
+}
+
+// -----
+
+// ordered C3
+func.func @ordered_store(%a: memref<?x64xf32>, %p: memref<?x2xi32>, %x: tensor<64x64xf32>, %i: index) {
+  // expected-error @+1 {{expects to be the target of stores that add}}
+  %0 = tile.ordered %a by %p[%i] at %i : memref<?x64xf32>, memref<?x2xi32>
+  // expected-note @+1 {{is used here}}
+  tile.store %x, %0[%i, %i] : tensor<64x64xf32>, memref<?x64xf32>
+  return
+}
+
+// -----
+
+// ordered C3, another operation
+func.func @ordered_load(%a: memref<?x64xf32>, %p: memref<?x2xi32>, %i: index) {
+  // expected-error @+1 {{expects to be the target of stores that add}}
+  %0 = tile.ordered %a by %p[%i] at %i : memref<?x64xf32>, memref<?x2xi32>
+  // expected-note @+1 {{is used here}}
+  %1 = tile.load %0[%i, %i] : memref<?x64xf32> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+// end_ordered C1
+func.func @end_ordered_progress(%p: memref<?x2xf32>, %i: index) {
+  // expected-error @+1 {{expects progress of i32, got 'memref<?x2xf32>'}}
+  tile.end_ordered %p[%i] : memref<?x2xf32>
+  return
+}
+
+// -----
+
+// end_ordered C2
+func.func @end_ordered_indices(%p: memref<?x?x2xi32>, %i: index) {
+  // expected-error @+1 {{expects one index per dimension of the progress but the last (2), at least one, got 1}}
+  tile.end_ordered %p[%i] : memref<?x?x2xi32>
+  return
+}

@@ -92,6 +92,14 @@ func.func @memory(%K: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %table: memr
   tile.add_exact %terms, %sums[%i, %places : index, tensor<64x64xindex>] diagonal : tensor<64x64xf32>, memref<?x?x32xi64>
   // CHECK: tile.load_exact %{{.*}}[%[[I]], %[[I]]] : memref<?x?x32xi64> -> tensor<64xf32>
   %total = tile.load_exact %sums[%i, %i] : memref<?x?x32xi64> -> tensor<64xf32>
+  // CHECK: %[[ORDERED:.*]] = tile.ordered %[[ADDED:.*]] by %[[PROGRESS:.*]][%[[I]], %[[I]]] at %[[I]] : memref<?x64xf32>, memref<?x?x2xi32>
+  // CHECK: tile.store %{{.*}}, %[[ORDERED]][%[[I]], %[[I]]] add : tensor<64x64xf32>, memref<?x64xf32>
+  // CHECK: tile.end_ordered %[[PROGRESS]][%[[I]], %[[I]]] : memref<?x?x2xi32>
+  %added = memref.alloc(%i) : memref<?x64xf32>
+  %progress = memref.alloc(%i, %i) : memref<?x?x2xi32>
+  %ordered = tile.ordered %added by %progress[%i, %i] at %i : memref<?x64xf32>, memref<?x?x2xi32>
+  tile.store %terms, %ordered[%i, %i] add : tensor<64x64xf32>, memref<?x64xf32>
+  tile.end_ordered %progress[%i, %i] : memref<?x?x2xi32>
   // CHECK: tile.load %[[K]] pieces 2 (%[[N:.*]]) {
   // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[I]], %[[N]] : index
   // CHECK-NEXT: tile.yield %[[NEXT]], %[[I]], %[[N]], %[[I]] : index, index, index, index

@@ -131,6 +131,9 @@ private:
   Value addProduct(Value weights, Value rows, Value sum);
   /// Adds what a step gives to dq, in memory.
   void addToQueries(Value part, Value first);
+  void endAdditions();
+  /// The sums of dq as the target of the step's additions.
+  Value getTargetOfStep();
   /// What the rounding of lse left of exponents, of sums of weights: stored,
   /// and dq with it.
   void storeNormalized(const Sums &sums, const Rows &own);
@@ -188,6 +191,10 @@ private:
   /// Results of score code that are the same in all blocks of a walk.
   llvm::SmallVector<std::pair<Value, Expander::Entry>> shared;
   Value group; ///< heads that share a key head
+  /// Where additions to dq come in one order: the number of the tile in its
+  /// line, that of a head in its group, the position of the first step of a
+  /// head, and that of a step.
+  Value tileNumber, headNumber, firstPosition, position;
   Value heads; ///< of queries, how many
 };
 

@@ -128,6 +128,9 @@ void DeltaBuilder::build(const DeltaInputs &inputs, double unit) {
   if (operands.dqSums)
     buildZeroRows(b, b.getLoc(), operands.dqSums,
                   sequences->getSumPlace(head, first), kRows);
+  if (operands.progress)
+    buildStartOfProgress(b, b.getLoc(), operands.progress,
+                         {sequences->batch, head});
   RankedTensorType rowType = tensor({kRows}, b.getF32Type());
   int64_t width = op.getValueHeadDim();
   int64_t columns = std::min(width, kMostColumns);

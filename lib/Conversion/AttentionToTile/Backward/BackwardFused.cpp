@@ -3,8 +3,9 @@
 
 #include "BackwardFused.h"
 #include "../Emit/KernelMath.h"
-#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -27,6 +28,42 @@ void fa3::buildZeroRows(OpBuilder &builder, Location loc, Value sums,
     at.push_back(math.index(column));
     tile::StoreOp::create(math.b, zero, sums, at);
   }
+}
+
+void fa3::buildStartOfProgress(OpBuilder &builder, Location loc, Value progress,
+                               ArrayRef<Value> line) {
+  KernelMath math(loc, builder);
+  ImplicitLocOpBuilder &b = math.b;
+  // Tiles of the grid share out the elements of a line.
+  auto grid = cast<tile::GridOp>(b.getInsertionBlock()->getParentOp());
+  Value tiles = grid.getUpperBounds().front();
+  Value count = memref::DimOp::create(b, progress, line.size());
+  Value rounds = arith::CeilDivSIOp::create(b, count, tiles);
+  auto loop = scf::ForOp::create(b, math.index(0), rounds, math.index(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value number = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, loop.getInductionVar(), tiles),
+      grid.getBody().getArgument(0));
+  Value isThere =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, count);
+  auto branch = scf::IfOp::create(b, isThere, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
+  // In front of the first tile there is none that it would wait for.
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, math.index(0));
+  auto constant = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  };
+  Value start = arith::SelectOp::create(
+      b, isFirst, constant(tile::kFrontOfOrdered), constant(0));
+  SmallVector<Value> at(line);
+  llvm::append_values(at, number, math.index(0));
+  tile::StoreOp::create(
+      b,
+      tensor::SplatOp::create(b, start,
+                              math.tensor({kProgressElements}, b.getI32Type())),
+      progress, at);
 }
 
 void fa3::buildConvertedRows(OpBuilder &builder, attention::BackwardOp op,

@@ -45,6 +45,9 @@ private:
   void launch(gpu::GPUFuncOp kernel, const LaunchArguments &arguments,
               ValueRange cost);
   Value allocateSums();
+  /// An element for each replica of each tile of so many keys, and in front of
+  /// them.
+  Value allocateProgress(int64_t rows);
   /// The array for the gradient of an auxiliary operand.
   Value getAuxGradient(int64_t number) {
     auto it = llvm::find(op.getAuxNumbers(), number);
@@ -53,7 +56,7 @@ private:
   /// Memory for the gradient with respect to o before it is edited, and arrays
   /// for those of what it is edited with, seen as (batch, head, query, column).
   void allocateEdited();
-  void buildDelta(bool isFused, bool hasLargeScores);
+  void buildDelta(const BackwardPlan &plan);
   void buildConversion();
   /// What a kernel without scores takes to find its rows, those of `queries`,
   /// or all that regions may use.
@@ -87,6 +90,7 @@ private:
   Value shift, delta; ///< workspaces
   Value rest;         ///< workspace where scores may be large, else null
   Value dqSums;       ///< workspace of the fused form, null in the split one
+  Value progress;     ///< workspace where it adds in one order, else null
   SmallVector<Value> transposedAux;
   /// The gradient with respect to o: as it is given, or a workspace.
   Value outGrad;
@@ -130,6 +134,18 @@ Value BackwardKernels::allocateSums() {
       "dq_sums");
 }
 
+Value BackwardKernels::allocateProgress(int64_t rows) {
+  int64_t shape[] = {ShapedType::kDynamic, ShapedType::kDynamic,
+                     ShapedType::kDynamic, kProgressElements};
+  Value tiles = arith::CeilDivSIOp::create(
+      onHost, host.keys, arith::ConstantIndexOp::create(onHost, rows));
+  tiles = arith::AddIOp::create(onHost, tiles,
+                                arith::ConstantIndexOp::create(onHost, 1));
+  return attention::allocateWorkspace(
+      onHost, RankedTensorType::get(shape, onHost.getI32Type()),
+      {host.batch, host.heads, tiles}, "dq_progress");
+}
+
 void BackwardKernels::allocateEdited() {
   outGrad = host.outGrad;
   if (op.getEpilogue().empty())
@@ -157,10 +173,13 @@ void BackwardKernels::allocateEdited() {
   }
 }
 
-void BackwardKernels::buildDelta(bool isFused, bool hasLargeScores) {
+void BackwardKernels::buildDelta(const BackwardPlan &plan) {
+  bool hasLargeScores = plan.hasLargeScores;
   allocateEdited();
-  if (isFused)
+  if (plan.isFused())
     dqSums = allocateSums();
+  if (plan.parts.front().products.ordersDq)
+    progress = allocateProgress(plan.parts.front().tile.blockM);
   // Whole blocks, of which all is written: they fill whole units of a bulk
   // copy.
   SmallVector<Value> extents = getStatisticExtents(onHost, host);
@@ -173,7 +192,7 @@ void BackwardKernels::buildDelta(bool isFused, bool hasLargeScores) {
     rest = attention::allocateWorkspace(onHost, type, extents, "rest");
   LaunchArguments arguments;
   Value values[] = {host.o, host.outGrad, host.lse, host.lseGrad,
-                    shift,  delta,        dqSums};
+                    shift,  delta,        dqSums,   progress};
   for (Value value : values)
     arguments.add(value);
   bool isEdited = outGrad != host.outGrad;
@@ -195,6 +214,7 @@ void BackwardKernels::buildDelta(bool isFused, bool hasLargeScores) {
   operands.shift = get(shift);
   operands.delta = get(delta);
   operands.dqSums = get(dqSums);
+  operands.progress = get(progress);
   getSequences(get, host.o, operands, /*needsAll=*/isEdited);
   buildDeltaBody(inKernel, op, operands,
                  {get(host.o), get(host.lse), get(host.lseGrad),
@@ -282,6 +302,8 @@ BackwardKernels::getHostOperands(const BackwardProducts &products,
       *gradient = Value();
   if (products.addsDq)
     operands.dqSums = dqSums;
+  if (products.ordersDq)
+    operands.progress = progress;
   operands.auxGrads.clear();
   operands.auxGrad = aux.gradient;
   operands.auxPosition = aux.position;
@@ -303,12 +325,12 @@ void BackwardKernels::buildPart(const BackwardPart &part,
   const BackwardProducts &products = part.products;
   BackwardOperands operands = getHostOperands(products, aux);
   using attention::Role;
-  constexpr Role kOrder[] = {Role::q,       Role::k,       Role::v,
-                             Role::outGrad, Role::shift,   Role::delta,
-                             Role::rest,    Role::dq,      Role::dk,
-                             Role::dv,      Role::auxGrad, Role::dqSums,
-                             Role::scale,   Role::aux,     Role::transposedAux,
-                             Role::maxQ};
+  constexpr Role kOrder[] = {
+      Role::q,        Role::k,     Role::v,       Role::outGrad,
+      Role::shift,    Role::delta, Role::rest,    Role::dq,
+      Role::dk,       Role::dv,    Role::auxGrad, Role::dqSums,
+      Role::progress, Role::scale, Role::aux,     Role::transposedAux,
+      Role::maxQ};
   LaunchArguments arguments;
   for (Role role : kOrder)
     for (Value value : operands[role])
@@ -435,7 +457,7 @@ FailureOr<int64_t> BackwardKernels::build() {
   for (Value value : host.aux)
     transposedAux.push_back(transposeLast(onHost, value));
   bool isFused = plan->isFused();
-  buildDelta(isFused, plan->hasLargeScores);
+  buildDelta(*plan);
   for (const BackwardPart &part : plan->parts)
     buildPart(part, AuxTarget());
   if (isFused)

@@ -1,7 +1,7 @@
 //===- BackwardStep.cpp - one block of scores -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "BackwardBuilder.h"
-#include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -117,6 +117,14 @@ Value BackwardBuilder::addProduct(Value weights, Value rows, Value sum) {
                              tile::LhsOrder::mk, tile::RhsOrder::kn);
 }
 
+Value BackwardBuilder::getTargetOfStep() {
+  if (!products.ordersDq)
+    return operands.dqSums;
+  return tile::OrderedOp::create(
+      b, operands.dqSums.getType(), operands.dqSums, operands.progress,
+      ValueRange{sequences.batch, keyHead, tileNumber}, position);
+}
+
 void BackwardBuilder::addToQueries(Value part, Value first) {
   // Rows behind the sequence get 0, whatever the keys are, unless they are in
   // its own last block of rows.
@@ -131,7 +139,7 @@ void BackwardBuilder::addToQueries(Value part, Value first) {
   }
   SmallVector<Value> place = sequences.getSumPlace(head, first);
   place.push_back(index(0));
-  tile::StoreOp::create(b, part, operands.dqSums, place,
+  tile::StoreOp::create(b, part, getTargetOfStep(), place,
                         /*below=*/Value(), /*add=*/b.getUnitAttr(),
                         /*fold=*/IntegerAttr());
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/ExactOps.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Hopper/IR/ProgressOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -66,6 +67,10 @@ void HopperDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "fa3/Dialect/Hopper/IR/HopperExactOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "fa3/Dialect/Hopper/IR/HopperProgressOps.cpp.inc"
       >();
   addInterfaces<HopperAsmInterface>();
 }

@@ -1,6 +1,7 @@
 //===- TileDialect.cpp - dialect, types and attributes of tile ------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/IR/ExactOps.h"
+#include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
@@ -39,14 +40,18 @@ void TileDialect::initialize() {
 #define GET_OP_LIST
 #include "fa3/Dialect/Tile/IR/TileExactOps.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "fa3/Dialect/Tile/IR/TileOrderedOps.cpp.inc"
+      >();
 }
 
-/// Those who copy, who convert and who compute; of the last there may be
-/// several with different work.
+/// Those who load, who convert, who store and who compute; of the last there
+/// may be several with different work.
 static bool isRole(StringRef role) {
   if (role.consume_front("math"))
     return llvm::all_of(role, llvm::isDigit);
-  return role == "load" || role == "convert";
+  return role == "load" || role == "convert" || role == "store";
 }
 
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
@@ -56,9 +61,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     auto role = dyn_cast<StringAttr>(attribute.getValue());
     if (!role || !isRole(role))
       return op->emitOpError("expects '")
-             << name
-             << "' to be \"load\", \"convert\", \"math\" or \"math\" with "
-             << "a number, got " << attribute.getValue();
+             << name << "' to be \"load\", \"convert\", \"store\", \"math\" or "
+             << "\"math\" with a number, got " << attribute.getValue();
     return success();
   }
   if (name == kSlottingAttrName) {

@@ -44,6 +44,11 @@ def AssignRoles : Pass<"tile-assign-roles"> {
     every step. Nothing is assigned where something follows from sums of
     two roles.
 
+    Additions in one order (`tile.ordered`) and their ends get the role "store" with
+    `warp-specialize`: a warp of its own then waits for other tiles. That warp has to
+    follow loops and branches around them, so it does not get them where a
+    condition depends on what is loaded or computed, or a loop has another guard.
+
     Example:
     ```mlir
     %k = tile.load %K[...] {tile.role = "load"} : ...       // operand of a product
@@ -51,7 +56,7 @@ def AssignRoles : Pass<"tile-assign-roles"> {
     %m = tile.load %odd[...] {tile.role = "math"} : ...     // rows of 77 elements
     ```
   }];
-  let options = [Option_Loads];
+  let options = [Option_Loads, Option_WarpSpecialize];
   let statistics = [
     Statistic<"numLoads", "loads", "loads given to the load role">,
     Statistic<"numElementLoads", "element-loads",
@@ -120,7 +125,8 @@ def ExchangeOperands : Pass<"tile-exchange-operands"> {
     not 1: so the condition need not cross. Operands of products are handed over
     with vectors that the other role uses behind them, unless its product is the
     longer one. What a loop hands over and what comes behind the loop share a ring,
-    if they have one type.
+    if they have one type. What the store role stores goes through a ring, too,
+    written in front of the store.
 
     Example:
     ```mlir
@@ -294,7 +300,8 @@ def MakeAsync : Pass<"tile-make-async"> {
     loops, three of those that products read where threads convert tiles on the
     way, and one of others. It stores in place where there is such a slot and no
     room, or where two entries of the rings of all loops fit without the staging and
-    not with it. Stores that have neither are direct.
+    not with it. Stores that have neither are direct. Those of the store group
+    are copies out of the slot that it holds, whatever `store` says.
   }];
   let dependentDialects = ["::fa3::warp::WarpDialect", "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -5,6 +5,7 @@
 #include "OperandCode.h"
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
 #include "fa3/Dialect/Tile/IR/ExactOps.h"
+#include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -62,6 +63,58 @@ static bool hoistOverGuards(LoadOp load) {
   return true;
 }
 
+/// Whether who stores can compute a scalar by itself: nothing that others load
+/// or compute goes into it.
+static bool isComputedAlone(Value scalar) {
+  llvm::SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.omitBlockArguments = true;
+  options.inclusive = true;
+  if (isa<BlockArgument>(scalar))
+    return true;
+  return succeeded(getBackwardSlice(scalar, &slice, options)) &&
+         llvm::all_of(slice, [](Operation *op) {
+           return isMemoryEffectFree(op) && !isa<LoadOp, DotOp, GatherOp>(op) &&
+                  op->getNumRegions() == 0;
+         });
+}
+
+/// Whether a group of its own can follow the loops and branches around an
+/// operation. Of a guard all groups have to make the same
+/// (tile-resolve-guards): a loop has one at most.
+static bool canFollow(Operation *op) {
+  for (Operation *at = op; !isa<gpu::GPUFuncOp>(at->getParentOp());
+       at = at->getParentOp()) {
+    Operation *parent = at->getParentOp();
+    auto branch = dyn_cast<scf::IfOp>(parent);
+    if (branch ? !isComputedAlone(branch.getCondition())
+               : !isa<scf::ForOp>(parent))
+      return false;
+    for (auto other : at->getBlock()->getOps<scf::IfOp>())
+      if (other != at && other.getCondition().getDefiningOp<AnyPossibleOp>())
+        return false;
+  }
+  return true;
+}
+
+/// The additions in one order and their ends, if a group of its own can make
+/// them: those who compute then wait for no other tile.
+static SmallVector<Operation *> findOrdered(gpu::GPUFuncOp kernel) {
+  SmallVector<Operation *> found;
+  WalkResult result = kernel.walk([&](Operation *op) {
+    auto store = dyn_cast<StoreOp>(op);
+    bool isOrdered = store && store.getTarget().getDefiningOp<OrderedOp>();
+    if (!isOrdered && !isa<EndOrderedOp>(op))
+      return WalkResult::advance();
+    found.push_back(op);
+    bool isAlone = llvm::all_of(op->getOperands(), [&](Value operand) {
+      return (store && operand == store.getValue()) || isComputedAlone(operand);
+    });
+    return WalkResult(success(isAlone && canFollow(op)));
+  });
+  return result.wasInterrupted() ? SmallVector<Operation *>() : found;
+}
+
 namespace {
 struct AssignRoles : fa3::tile::impl::AssignRolesBase<AssignRoles> {
   using AssignRolesBase::AssignRolesBase;
@@ -90,7 +143,7 @@ struct AssignRoles : fa3::tile::impl::AssignRolesBase<AssignRoles> {
           elementLoads.push_back(read);
         numLoads += isLoad;
         op->setAttr(TileDialect::kRoleAttrName, isLoad ? load : math);
-      } else if (isa<StoreOp, AddExactOp>(op)) {
+      } else if (isa<StoreOp, AddExactOp, EndOrderedOp>(op)) {
         op->setAttr(TileDialect::kRoleAttrName, math);
       }
     });
@@ -101,6 +154,10 @@ struct AssignRoles : fa3::tile::impl::AssignRolesBase<AssignRoles> {
         ++numElementLoads;
       }
     numSums += assignSums(kernel);
+    if (warpSpecialize)
+      for (Operation *op : findOrdered(kernel))
+        op->setAttr(TileDialect::kRoleAttrName,
+                    StringAttr::get(&getContext(), "store"));
   }
 };
 } // namespace

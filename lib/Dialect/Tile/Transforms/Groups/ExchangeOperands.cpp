@@ -6,12 +6,14 @@
 // through shared memory. Where who computes it is also who multiplies, the ring
 // has the same role at both ends; where that role is several replicas, each
 // writes its part and reads those of all. What one role computes and another
-// one uses goes through rings as well (ExchangeBetweenRoles.cpp).
+// one uses goes through rings as well (ExchangeBetweenRoles.cpp), and so does
+// what the store role stores.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ExchangeOperands.h"
 #include "../Utils.h"
+#include "Roles.h"
 #include "fa3/Dialect/Tile/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -101,7 +103,10 @@ warp::AcquireOp Exchange::pass(ArrayRef<OpOperand *> operands) {
   // Loops that carry it may have been replaced.
   Value tile = operands.front()->get();
   b.setLoc(tile.getLoc());
-  if (Operation *origin = tile.getDefiningOp())
+  // What is stored is written where it would be stored.
+  if (reader == kStoreGroup)
+    b.setInsertionPoint(operands.front()->getOwner());
+  else if (Operation *origin = tile.getDefiningOp())
     b.setInsertionPointAfter(origin);
   else
     b.setInsertionPoint(getSite(tile));
@@ -144,7 +149,9 @@ LogicalResult fa3::tile::exchangeOperand(gpu::GPUFuncOp kernel,
                                          ArrayRef<OpOperand *> behind) {
   Value tile = operands.front()->get();
   Exchange through(kernel, tile, writer, reader);
-  if (failed(threadTo(getSite(tile), through.cursors)))
+  Operation *site =
+      reader == kStoreGroup ? operands.front()->getOwner() : getSite(tile);
+  if (failed(threadTo(site, through.cursors)))
     return failure();
   warp::AcquireOp filled = through.pass(operands);
   if (!behind.empty()) {
@@ -168,6 +175,15 @@ struct ExchangeOperands
           if (failed(between))
             return failure();
           rings += *between;
+          SmallVector<OpOperand *> stored;
+          kernel.walk([&](StoreOp store) {
+            if (getRole(store) == kStoreGroup)
+              stored.push_back(&store.getValueMutable());
+          });
+          for (OpOperand *operand : stored)
+            if (failed(exchangeOperand(kernel, operand, "math", kStoreGroup)))
+              return failure();
+          rings += stored.size();
           llvm::MapVector<Value, SmallVector<OpOperand *>> operandsOf;
           kernel.walk([&](DotOp dot) {
             for (OpOperand &operand : dot->getOpOperands())

@@ -10,6 +10,9 @@
 
 namespace fa3::tile {
 
+/// The group of the role that stores what others have written.
+inline constexpr llvm::StringLiteral kStoreGroup = "store";
+
 /// The role of an operation, "math" without an attribute.
 llvm::StringRef getRole(mlir::Operation *op);
 

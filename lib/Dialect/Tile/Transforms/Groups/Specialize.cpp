@@ -320,12 +320,17 @@ static void chooseWriters(warp::GroupOp group) {
 }
 
 /// Copies made by who computes need nobody in between.
-static LogicalResult verifyNoConversions(gpu::GPUFuncOp kernel) {
+static LogicalResult verifyNoOtherRoles(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([&](Operation *op) {
-    if (getRole(op) != "convert")
+    StringRef role = getRole(op);
+    if (role == "convert")
+      op->emitOpError("converts an operand between two rings, which needs a "
+                      "group of its own: expects 'warp-specialize'");
+    else if (role == "store")
+      op->emitOpError("has the store role, which is a group of its own: "
+                      "expects 'warp-specialize'");
+    else
       return WalkResult::advance();
-    op->emitOpError("converts an operand between two rings, which needs a "
-                    "group of its own: expects 'warp-specialize'");
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
@@ -346,7 +351,7 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
       return failure();
     replicas = *counted;
   }
-  if (!warpSpecialize && failed(verifyNoConversions(kernel)))
+  if (!warpSpecialize && failed(verifyNoOtherRoles(kernel)))
     return failure();
   SmallVector<StringRef> mathRoles = {"math"}, furtherRoles, loadRoles;
   for (StringRef role : getComputingRoles(kernel))
@@ -358,7 +363,7 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
                               "rows: expects 1 replica, got ")
            << replicas;
   RoleSlice load(kernel, loadRoles), convert(kernel, {"convert"}),
-      math(kernel, mathRoles);
+      store(kernel, {"store"}), math(kernel, mathRoles);
   SmallVector<std::pair<std::string, RoleSlice>> further;
   for (StringRef role : furtherRoles)
     further.push_back({role.str(), RoleSlice(kernel, {role})});
@@ -381,6 +386,8 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
     addGroup(load, "load", 1, 1);
   if (!convert.isEmpty())
     addGroup(convert, "convert", kConvertWarps, 1);
+  if (!store.isEmpty())
+    addGroup(store, kStoreGroup, 1, 1);
   warp::GroupOp mathGroup = addGroup(math, "math", 4, replicas);
   for (auto &[role, slice] : further)
     addGroup(slice, role, 4, 1);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "StageStores.h"
 #include "../Utils.h"
+#include "Roles.h"
 #include "fa3/Dialect/Tile/Analysis/AffineForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -316,15 +317,43 @@ static std::optional<int64_t> chooseWidth(RankedTensorType type,
   return std::nullopt;
 }
 
+/// Stores right from the slot that another group has filled.
+static LogicalResult storeFromSlot(StoreOp store) {
+  auto read = store.getValue().getDefiningOp<ReadOp>();
+  auto view = read ? read.getView().getDefiningOp<ViewOp>() : nullptr;
+  if (!view || !canStage(store))
+    return store.emitOpError("is done by the store group: expects a tile of a "
+                             "slot that a bulk copy can store");
+  ImplicitLocOpBuilder b(store.getLoc(), store);
+  Value done = StoreAsyncOp::create(b, warp::DoneType::get(b.getContext()),
+                                    view, store.getTarget(), store.getIndices(),
+                                    store.getAdd(), store.getFoldAttr());
+  for (Operation *user : llvm::make_early_inc_range(view.getSlot().getUsers()))
+    if (auto release = dyn_cast<warp::ReleaseOp>(user)) {
+      release->moveAfter(done.getDefiningOp());
+      release.getAfterMutable().append(done);
+    }
+  store.erase();
+  if (read.use_empty())
+    read.erase();
+  return success();
+}
+
 FailureOr<int64_t> fa3::tile::stageStores(gpu::GPUFuncOp kernel,
                                           options::Store policy,
                                           int64_t smemBudget) {
-  SmallVector<StoreOp> candidates;
+  SmallVector<StoreOp> candidates, ofGroup;
   kernel.walk([&](StoreOp store) {
-    if (policy != options::Store::Direct && canStage(store))
+    auto group = store->getParentOfType<warp::GroupOp>();
+    if (group && group.getSymName() == kStoreGroup)
+      ofGroup.push_back(store);
+    else if (policy != options::Store::Direct && canStage(store))
       candidates.push_back(store);
   });
-  int64_t others = getConstantBytes(kernel), count = 0;
+  for (StoreOp store : ofGroup)
+    if (failed(storeFromSlot(store)))
+      return failure();
+  int64_t others = getConstantBytes(kernel), count = ofGroup.size();
   int64_t ofAllLoops = bytesOfRings(kernel, /*innermostOnly=*/false);
   int64_t ofInnermost = bytesOfRings(kernel, /*innermostOnly=*/true);
   for (StoreOp store : candidates) {

@@ -6,6 +6,7 @@
 #include "ListTiles.h"
 #include "RowPartition.h"
 #include "fa3/Dialect/Tile/Analysis/RegisterCount.h"
+#include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "fa3/Machine/RegisterModel.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/Matchers.h"
@@ -123,6 +124,16 @@ static bool hasBoundInMemory(GridOp grid) {
   return slice.readsMemory();
 }
 
+/// Whether tiles add in the order of the first index.
+static bool isOrdered(GridOp grid) {
+  return grid
+      .walk([](Operation *op) {
+        return isa<OrderedOp, EndOrderedOp>(op) ? WalkResult::interrupt()
+                                                : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 GridFacts fa3::tile::getGridFacts(GridOp grid, ArrayRef<unsigned> places,
                                   LoadPolicy loads, int64_t l2Bytes) {
   GridFacts facts;
@@ -140,5 +151,6 @@ GridFacts fa3::tile::getGridFacts(GridOp grid, ArrayRef<unsigned> places,
     if (place && !facts.front && findSharedRows(grid, index, loads, l2Bytes))
       facts.front = place;
   facts.rows = getRowFacts(grid);
+  facts.isOrdered = isOrdered(grid);
   return facts;
 }

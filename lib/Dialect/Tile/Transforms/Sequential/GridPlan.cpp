@@ -88,6 +88,10 @@ static GridMode chooseMode(const GridFacts &facts, const GridOptions &options,
                            bool hasEnds) {
   bool isAuto = options.mode == GridMode::Auto;
   bool fits = isAuto && (hasEnds ? facts.fitsLoopWithEnds : facts.fitsLoop);
+  // Tiles that wait have a CTA each, which is the first way to start them in
+  // order.
+  if (isAuto && facts.isOrdered)
+    return GridMode::PerTile;
   // Tiles of different work are claimed; where nobody can claim for others,
   // there is one CTA for each.
   bool wantsDynamic =
@@ -108,10 +112,13 @@ static GridMode chooseMode(const GridFacts &facts, const GridOptions &options,
 GridPlan fa3::tile::chooseGrid(const GridFacts &facts,
                                const GridOptions &options) {
   GridPlan plan;
-  plan.order = options.order != GridOrder::Auto ? options.order
-               : facts.isUniform                ? GridOrder::Rows
-                                                : GridOrder::LongestFirst;
-  plan.isBackwards = plan.order == GridOrder::LongestFirst && !facts.startsLong;
+  plan.order = options.order != GridOrder::Auto      ? options.order
+               : facts.isUniform && !facts.isOrdered ? GridOrder::Rows
+                                                     : GridOrder::LongestFirst;
+  // Tiles that wait for others start behind them, and not right behind: these
+  // are a step further by then.
+  plan.isBackwards = plan.order == GridOrder::LongestFirst &&
+                     !facts.startsLong && !facts.isOrdered;
   if (options.mayCutRows && facts.rows && !facts.hasBoundInMemory)
     cutRows(plan, *facts.rows, facts.isUniform && plan.order == GridOrder::Rows,
             options.sms);
@@ -130,6 +137,11 @@ std::optional<std::string> fa3::tile::getObstacle(const GridPlan &plan,
   if (facts.hasBoundInMemory && plan.mode == GridMode::PerTile)
     return "has a bound in memory, of which the host knows nothing: expects a "
            "static or dynamic grid, got one CTA per tile";
+  // A CTA that goes on to a tile of its number may not have room to start
+  // before those that wait for the tile.
+  if (facts.isOrdered && plan.mode == GridMode::Static)
+    return "has tiles that wait for others: expects one CTA per tile or a "
+           "dynamic grid, got a static one";
   return std::nullopt;
 }
 

@@ -68,6 +68,8 @@ struct GridFacts {
   /// element code reads.
   std::optional<unsigned> front;
   std::optional<RowFacts> rows;
+  /// Whether tiles wait for those with a lower first index (tile.ordered).
+  bool isOrdered = false;
 };
 
 enum class GridMode { Auto, PerTile, Static, Dynamic };

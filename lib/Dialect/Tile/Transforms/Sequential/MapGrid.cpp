@@ -5,6 +5,7 @@
 #include "GridNumbering.h"
 #include "GridSections.h"
 #include "RowPartition.h"
+#include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "fa3/Dialect/Tile/Transforms/Transforms.h"
 #include "fa3/Support/CloneScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -234,6 +235,27 @@ static void clampBounds(GridOp grid) {
     bound.set(arith::MaxSIOp::create(b, bound.get(), zero));
 }
 
+/// CTAs start in the order of their numbers, which rise with the first index:
+/// it has to be the number of a tile in its line.
+static LogicalResult verifyLines(GridOp grid) {
+  auto verify = [&](auto op) -> LogicalResult {
+    if (op.getNumber().empty() ||
+        op.getNumber().back() == grid.getBody().getArgument(0))
+      return success();
+    return op.emitOpError("expects the first index of the grid as the number "
+                          "of a tile, the last index of its progress");
+  };
+  WalkResult result = grid.walk([&](Operation *op) {
+    LogicalResult isLine = success();
+    if (auto ordered = dyn_cast<OrderedOp>(op))
+      isLine = verify(ordered);
+    else if (auto end = dyn_cast<EndOrderedOp>(op))
+      isLine = verify(end);
+    return WalkResult(isLine);
+  });
+  return failure(result.wasInterrupted());
+}
+
 FailureOr<std::optional<GridMapping>>
 fa3::tile::mapGrid(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches,
                    const MapGridOptions &options) {
@@ -243,6 +265,8 @@ fa3::tile::mapGrid(gpu::GPUFuncOp kernel, ArrayRef<LaunchOp> launches,
   GridOp grid = *grids.begin();
   if (!llvm::hasSingleElement(grids))
     return kernel.emitOpError("expects one 'tile.grid' in a kernel");
+  if (failed(verifyLines(grid)))
+    return failure();
   SmallVector<unsigned> places = orderIndices(grid, options.loads);
   GridFacts facts = getGridFacts(grid, places, options.loads, options.l2Bytes);
   GridPlan plan = chooseGrid(facts, getGridOptions(options));

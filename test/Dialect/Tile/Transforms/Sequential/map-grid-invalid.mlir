@@ -65,3 +65,31 @@ gpu.module @m4 {
     gpu.return
   }
 }
+
+// -----
+
+// CTAs start in the order of the first index.
+gpu.module @m5 {
+  gpu.func @ordered(%m: index, %n: index, %a: memref<?x64xf32>, %p: memref<?x2xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    tile.grid (%i, %j) in (%m, %n) {
+      %x = arith.constant dense<1.0> : tensor<64x64xf32>
+      // expected-error @below {{expects the first index of the grid as the number of a tile, the last index of its progress}}
+      %t = tile.ordered %a by %p[%j] at %c0 : memref<?x64xf32>, memref<?x2xi32>
+      tile.store %x, %t[%i, %c0] add : tensor<64x64xf32>, memref<?x64xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m6 {
+  gpu.func @ended(%m: index, %n: index, %p: memref<?x2xi32>) kernel {
+    tile.grid (%i, %j) in (%m, %n) {
+      // expected-error @below {{expects the first index of the grid as the number of a tile, the last index of its progress}}
+      tile.end_ordered %p[%j] : memref<?x2xi32>
+    }
+    gpu.return
+  }
+}
