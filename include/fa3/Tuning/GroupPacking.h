@@ -20,6 +20,11 @@ namespace fa3 {
 /// a tile has rows is `parts` groups that share a key head.
 struct GroupPacking {
   int64_t keyHeads = 1, heads = 1, rows = 1, parts = 1;
+
+  bool operator==(const GroupPacking &other) const {
+    return keyHeads == other.keyHeads && heads == other.heads &&
+           rows == other.rows && parts == other.parts;
+  }
 };
 
 /// The most of so many heads, each a row of a tile, that divide them.

@@ -26,7 +26,9 @@ static StringRef getAccess(Value argument) {
     if (isa<TmaLoadOp, FragmentLoadOp, GatherOp, ScalarLoadOp, SearchOp,
             LoadExactOp, LLVM::LoadOp>(user)) {
       reads = true;
-    } else if (isa<RecordOp>(user)) {
+    } else if (isa<FlagAwaitOp>(user)) {
+      reads = true;
+    } else if (isa<RecordOp, FlagClearOp, FlagSetOp>(user)) {
       writes = true;
     } else if (auto store = dyn_cast<TmaStoreOp>(user)) {
       writes = true;

@@ -131,8 +131,9 @@ struct ConvertHopperToNVVM
     Attribute wish = kernel->getAttr(kLLVMPassesAttr);
     packCarriedFragments(kernel);
     KernelInfo info(options);
-    if (failed(verifyPredecessorWaits(kernel)) || failed(lowerShares(kernel)) ||
-        failed(expandMath(kernel)) || failed(info.prepare(kernel, smem)))
+    if (failed(verifyPredecessorWaits(kernel)) || failed(verifyFlags(kernel)) ||
+        failed(lowerShares(kernel)) || failed(expandMath(kernel)) ||
+        failed(info.prepare(kernel, smem)))
       return failure();
     keepBehindWaits(kernel);
 
@@ -157,6 +158,7 @@ struct ConvertHopperToNVVM
     populateFragmentPatterns(patterns, converter, info);
     populateGlobalAccessPatterns(patterns, converter, info);
     populateExactSumPatterns(patterns, converter, info);
+    populateFlagPatterns(patterns, converter, info);
     populateSearchPatterns(patterns, converter, info);
     populateProgressPatterns(patterns, converter, info);
     populateSharedAccessPatterns(patterns, converter, info);

@@ -147,7 +147,8 @@ LogicalResult KernelInfo::prepare(gpu::GPUFuncOp function, StringRef smem) {
     return function.emitOpError("expects a one-dimensional 'known_block_size' "
                                 "(see hopper-pack-warpgroups)");
   numWarps = llvm::divideCeil((*size)[0], kSm90a.threadsPerWarp);
-  waitsForOthers = waitsForPredecessors(function);
+  waitsForOthers = waitsForPredecessors(function) ||
+                   !function.getBody().front().getOps<FlagAwaitOp>().empty();
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("expects structured control flow, got ")
            << function.getBody().getBlocks().size() << " blocks";

@@ -60,6 +60,9 @@ void populateGlobalAccessPatterns(mlir::RewritePatternSet &patterns,
 void populateExactSumPatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter,
                               const KernelInfo &info);
+void populateFlagPatterns(mlir::RewritePatternSet &patterns,
+                          const mlir::TypeConverter &converter,
+                          const KernelInfo &info);
 void populateSearchPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter,
                             const KernelInfo &info);

@@ -88,6 +88,7 @@ LogicalResult KernelLowering::run() {
   b.setInsertionPointToStart(&target.getBody().front());
   if (failed(lowerBlock(source.getBody().front())))
     return failure();
+  finishFlags();
   gpu::ReturnOp::create(b);
   arguments.finish();
   return success();
@@ -200,6 +201,10 @@ LogicalResult KernelLowering::lowerSpecialize(warp::SpecializeOp op) {
     hopper::BarrierInitOp::create(b, barriers);
   if (!barriers.empty() || !constants.empty())
     gpu::BarrierOp::create(b);
+  // Nobody waits for the thread that does it.
+  if (cleared)
+    hopper::FlagClearOp::create(b, cleared->pointer, cleared->indices,
+                                cleared->strides);
   auto lowered = warp::SpecializeOp::create(b);
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&lowered.getBody());
@@ -223,7 +228,7 @@ LogicalResult KernelLowering::lowerGroup(warp::GroupOp group) {
   if (usesNamedBarrier) {
     // Stores still read shared memory, which ends with the CTA.
     b.setLoc(group.getLoc());
-    hopper::TmaWaitReadOp::create(b, 0);
+    hopper::TmaWaitReadOp::create(b, 0, cleared.has_value());
     nextNamedBarrier += group.getReplicas();
     if (nextNamedBarrier > getChip(group).namedBarriers)
       return group.emitOpError("has no lowering to hopper: the replicas of the "
@@ -365,7 +370,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
   static const Lowerings lowerings = [] {
     Lowerings all;
     for (auto *add : {addControl, addShares, addRings, addSlots, addTiles,
-                      addGlobal, addOrdered})
+                      addGlobal, addOrdered, addFlags})
       add(all);
     return all;
   }();

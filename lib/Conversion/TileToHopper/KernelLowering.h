@@ -244,6 +244,21 @@ private:
   mlir::LogicalResult lowerScalarLoad(tile::ScalarLoadOp op);
   mlir::LogicalResult lowerSearch(tile::SearchOp op);
 
+  // Tiles that another kernel waits for: FlagLowering.cpp.
+  struct Flag {
+    mlir::Value pointer;
+    Values indices;
+    llvm::SmallVector<mlir::Value> strides;
+  };
+  mlir::FailureOr<Flag> getFlag(mlir::Operation *op, mlir::Value flags,
+                                mlir::ValueRange indices);
+  mlir::LogicalResult lowerClearFlag(tile::ClearFlagOp op);
+  mlir::LogicalResult lowerSetFlag(tile::SetFlagOp op);
+  mlir::LogicalResult lowerAwaitFlags(tile::AwaitFlagsOp op);
+  /// What is known when the whole kernel is lowered.
+  void finishFlags();
+  static void addFlags(Lowerings &lowerings);
+
   // Registers that are alike: RepeatedElements.cpp. Both say whether they did.
   /// Bits of coordinates that several registers have in common.
   bool lowerCoordBits(mlir::Operation *op);
@@ -292,6 +307,9 @@ private:
   Mailbox mailbox;
   /// The tile of this iteration, by induction variable.
   llvm::DenseMap<mlir::Value, mlir::Value> claimed;
+  /// The flag of a tile, to be cleared in front of the groups; so bulk stores
+  /// are complete when a group ends.
+  std::optional<Flag> cleared;
   /// Whether the group being lowered synchronizes its replicas' threads.
   bool usesNamedBarrier = false;
   /// Named barriers given to groups so far; 0 is the CTA's.

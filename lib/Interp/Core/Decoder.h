@@ -173,6 +173,7 @@ void populateLaunch(Registry &registry);
 void populateShare(Registry &registry);
 void populateTile(Registry &registry);
 void populateTileArrays(Registry &registry);
+void populateFlags(Registry &registry);
 void populateWarp(Registry &registry);
 void populateSlotMemory(Registry &registry);
 void populateTileAsync(Registry &registry);

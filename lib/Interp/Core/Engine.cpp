@@ -46,6 +46,7 @@ Engine::Engine(const Options &options)
   populateHopperWgmma(registry);
   populateHopperFragments(registry);
   populateHopperFragmentMemory(registry);
+  populateFlags(registry);
 }
 
 const fa3::interp::Function *

@@ -51,6 +51,10 @@ private:
         })
         .Case<tile::AddExactOp, hopper::AddExactOp>(
             [&](auto) { result.read = result.written = true; })
+        .Case<tile::ClearFlagOp, tile::SetFlagOp, hopper::FlagClearOp,
+              hopper::FlagSetOp>([&](auto) { result.written = true; })
+        .Case<tile::AwaitFlagsOp, hopper::FlagAwaitOp>(
+            [&](auto) { result.read = true; })
         .Case([&](memref::CopyOp copy) {
           (use.getOperandNumber() == 0 ? result.read : result.written) = true;
         })

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -363,11 +364,73 @@ void collectLateDependence(ModuleOp module, Places &places) {
   forEachMatch<GriddepcontrolOp>(
       module, places,
       [](GriddepcontrolOp op) {
-        return op.getKind() == NVVM::GridDepActionKind::wait;
+        return op.getKind() == NVVM::GridDepActionKind::wait &&
+               isa<gpu::GPUFuncOp>(op->getParentOp());
       },
       [](GriddepcontrolOp op) {
         op->moveBefore(op->getBlock()->getTerminator());
       });
+}
+/// Without what orders two kernels: a flag that is not cleared, set or awaited,
+/// another one, the end of the kernel in front, bulk stores that are not
+/// complete.
+void collectDropFlag(ModuleOp module, Places &places) {
+  forEach<FlagClearOp>(module, places, erase);
+  forEach<FlagSetOp>(module, places, erase);
+  forEach<FlagAwaitOp>(module, places, erase);
+}
+void collectOtherFlag(ModuleOp module, Places &places) {
+  auto next = [](auto op) {
+    OpBuilder builder(op);
+    Value index = op.getIndices().back();
+    Value one = arith::ConstantIntOp::create(builder, op.getLoc(), 1, 32);
+    op.getIndicesMutable()
+        .slice(op.getIndices().size() - 1, 1)
+        .assign(arith::AddIOp::create(builder, op.getLoc(), index, one)
+                    .getResult());
+  };
+  auto isAny = [](auto) { return true; };
+  forEachMatch<FlagSetOp>(module, places, isAny, next);
+  forEachMatch<FlagAwaitOp>(module, places, isAny, next);
+}
+/// A flag in front of what it is for, and without a barrier.
+void collectEarlyFlag(ModuleOp module, Places &places) {
+  forEach<FlagSetOp>(module, places, [](Operation *op) {
+    if (Operation *barrier = op->getPrevNode())
+      op->moveBefore(barrier);
+  });
+  forEach<FlagAwaitOp>(module, places, [](Operation *op) {
+    op->moveBefore(op->getBlock()->getTerminator());
+  });
+}
+void collectEarlyStart(ModuleOp module, Places &places) {
+  forEachMatch<FlagClearOp>(
+      module, places, [](FlagClearOp op) { return op.getStart(); },
+      [](FlagClearOp op) {
+        auto builder = OpBuilder::atBlockBegin(op->getBlock());
+        NVVM::GriddepcontrolOp::create(
+            builder, op.getLoc(), NVVM::GridDepActionKind::launch_dependents);
+      });
+}
+void collectUnwritten(ModuleOp module, Places &places) {
+  forEachMatch<TmaWaitReadOp>(
+      module, places,
+      [](TmaWaitReadOp op) {
+        auto stores = [](TmaStoreOp) { return WalkResult::interrupt(); };
+        return op.getWritten() &&
+               op->getParentOp()->walk(stores).wasInterrupted();
+      },
+      [](TmaWaitReadOp op) { op.setWritten(false); });
+  forEachMatch<FlagAwaitOp>(
+      module, places, [](FlagAwaitOp op) { return op.getCopies(); },
+      [](FlagAwaitOp op) { op.setCopies(false); });
+}
+void collectDropEnd(ModuleOp module, Places &places) {
+  using NVVM::GriddepcontrolOp;
+  forEachMatch<GriddepcontrolOp>(
+      module, places,
+      [](GriddepcontrolOp op) { return isa<scf::IfOp>(op->getParentOp()); },
+      erase);
 }
 void collectDropLoad(ModuleOp module, Places &places) {
   forEach<TmaLoadOp>(module, places, erase);
@@ -479,6 +542,17 @@ ArrayRef<MutantKind> mutate::getHopperMutants() {
        collectFewerSlots},
       {"late-dependence", "a kernel waits for those in front of it at its end",
        collectLateDependence},
+      {"drop-flag", "a flag is not cleared, set or awaited", collectDropFlag},
+      {"other-flag", "the flag of another tile is set or awaited",
+       collectOtherFlag},
+      {"early-flag", "a flag is set before the block meets, or awaited late",
+       collectEarlyFlag},
+      {"early-start", "the next kernel may start before a flag is cleared",
+       collectEarlyStart},
+      {"unwritten", "flags know nothing of bulk stores or copies",
+       collectUnwritten},
+      {"drop-end", "a kernel may end before those in front of it",
+       collectDropEnd},
       {"drop-load", "a copy is missing", collectDropLoad},
       {"duplicate-load", "a copy is made twice", collectDuplicateLoad},
       {"next-piece", "pieces are looked for where the next ones are",

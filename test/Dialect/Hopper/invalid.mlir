@@ -1346,3 +1346,69 @@ func.func @progress_indices(%p: !llvm.ptr<1>, %i: i32, %s: i64) {
   hopper.progress.pass %i at %p[%i] strides(%s)
   return
 }
+
+// -----
+
+// flag.clear C1
+func.func @flag_clear_strides(%f: !llvm.ptr<1>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects as many strides as indices (1), got 2}}
+  hopper.flag.clear %f[%i] strides(%s, %s)
+  return
+}
+
+// -----
+
+// flag.clear C2
+func.func @flag_clear_group(%f: !llvm.ptr<1>, %i: i32, %s: i64) {
+  warp.specialize {
+    warp.group @math warps 4 (%g) {
+      // expected-error @+1 {{expects to stand outside of groups, where all threads of the block pass}}
+      hopper.flag.clear %f[%i] strides(%s)
+    }
+  }
+  return
+}
+
+// -----
+
+// flag.set C1
+func.func @flag_set_strides(%f: !llvm.ptr<1>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects as many strides as indices (2), got 1}}
+  hopper.flag.set %f[%i, %i] strides(%s)
+  return
+}
+
+// -----
+
+// flag.set C2
+func.func @flag_set_group(%f: !llvm.ptr<1>, %i: i32, %s: i64) {
+  warp.specialize {
+    warp.group @math warps 4 (%g) {
+      // expected-error @+1 {{expects to stand outside of groups, where all threads of the block pass}}
+      hopper.flag.set %f[%i] strides(%s)
+    }
+  }
+  return
+}
+
+// -----
+
+// flag.await C1
+func.func @flag_await_strides(%f: !llvm.ptr<1>, %i: i32, %s: i64) {
+  // expected-error @+1 {{expects as many strides as indices (0), got 1}}
+  hopper.flag.await %f[] strides(%s) count %i step %s
+  return
+}
+
+// -----
+
+// flag.await C2
+func.func @flag_await_group(%f: !llvm.ptr<1>, %i: i32, %s: i64) {
+  warp.specialize {
+    warp.group @math warps 4 (%g) {
+      // expected-error @+1 {{expects to stand outside of groups, where all threads of the block pass}}
+      hopper.flag.await %f[%i] strides(%s) count %i step %s
+    }
+  }
+  return
+}

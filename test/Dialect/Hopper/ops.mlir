@@ -226,3 +226,21 @@ func.func @records(%p: i32, %buffer: !llvm.ptr<1>) {
   %last = hopper.record 65535 at %next in %buffer capacity 2
   return
 }
+
+// Tiles that another kernel waits for.
+// CHECK-LABEL: func.func @flags
+func.func @flags(%f: !llvm.ptr<1>, %i: i32, %s: i64) {
+  // CHECK: hopper.flag.clear %[[F:.*]][%[[I:.*]], %[[I]]] strides(%[[S:.*]], %[[S]]){{$}}
+  hopper.flag.clear %f[%i, %i] strides(%s, %s)
+  // CHECK: hopper.flag.clear %[[F]][%[[I]]] strides(%[[S]]) start
+  hopper.flag.clear %f[%i] strides(%s) start
+  // CHECK: hopper.tma.wait_read pending 0 written
+  hopper.tma.wait_read pending 0 written
+  // CHECK: hopper.flag.set %[[F]][%[[I]]] strides(%[[S]])
+  hopper.flag.set %f[%i] strides(%s)
+  // CHECK: hopper.flag.await %[[F]][] strides() count %[[I]] step %[[S]]
+  hopper.flag.await %f[] strides() count %i step %s
+  // CHECK: hopper.flag.await %[[F]][%[[I]]] strides(%[[S]]) count %[[I]] step %[[S]] copies
+  hopper.flag.await %f[%i] strides(%s) count %i step %s copies
+  return
+}

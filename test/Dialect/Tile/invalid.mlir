@@ -1673,3 +1673,57 @@ func.func @end_ordered_indices(%p: memref<?x?x2xi32>, %i: index) {
   tile.end_ordered %p[%i] : memref<?x?x2xi32>
   return
 }
+
+// -----
+
+// clear_flag C1
+func.func @clear_indices(%f: memref<?x?xi32>, %i: index) {
+  // expected-error @+1 {{expects one index per dimension of the memref (2), got 1}}
+  tile.clear_flag %f[%i] : memref<?x?xi32>
+  return
+}
+
+// -----
+
+// clear_flag C2
+func.func @clear_type(%f: memref<?xi64>, %i: index) {
+  // expected-error @+1 {{expects flags of i32, got 'memref<?xi64>'}}
+  tile.clear_flag %f[%i] : memref<?xi64>
+  return
+}
+
+// -----
+
+// set_flag C1
+func.func @set_indices(%f: memref<?xi32>, %i: index) {
+  // expected-error @+1 {{expects one index per dimension of the memref (1), got 2}}
+  tile.set_flag %f[%i, %i] : memref<?xi32>
+  return
+}
+
+// -----
+
+// set_flag C2
+func.func @set_type(%f: memref<?xf32>, %i: index) {
+  // expected-error @+1 {{expects flags of i32, got 'memref<?xf32>'}}
+  tile.set_flag %f[%i] : memref<?xf32>
+  return
+}
+
+// -----
+
+// await_flags C1
+func.func @await_indices(%f: memref<?x?xi32>, %i: index) {
+  // expected-error @+1 {{expects one index per dimension of the memref but the first (1), got 2}}
+  tile.await_flags %f[%i, %i] : memref<?x?xi32>
+  return
+}
+
+// -----
+
+// await_flags C2
+func.func @await_type(%f: memref<?xi1>) {
+  // expected-error @+1 {{expects flags of i32, got 'memref<?xi1>'}}
+  tile.await_flags %f[] : memref<?xi1>
+  return
+}

@@ -263,3 +263,14 @@ func.func @adds(%v: !tile.view<tensor<64x32xf32>>, %a: memref<?x32xf32>, %i: ind
   %d = tile.store.async %v, %a[%i, %i] add : !tile.view<tensor<64x32xf32>>, memref<?x32xf32>
   return
 }
+
+// CHECK-LABEL: func.func @flags
+func.func @flags(%f: memref<?x?xi32>, %p: index, %i: index) {
+  // CHECK: tile.clear_flag %{{.*}}[%[[P:.*]], %[[I:.*]]] : memref<?x?xi32>
+  tile.clear_flag %f[%p, %i] : memref<?x?xi32>
+  // CHECK-NEXT: tile.set_flag %{{.*}}[%[[P]], %[[I]]] : memref<?x?xi32>
+  tile.set_flag %f[%p, %i] : memref<?x?xi32>
+  // CHECK-NEXT: tile.await_flags %{{.*}}[%[[I]]] : memref<?x?xi32>
+  tile.await_flags %f[%i] : memref<?x?xi32>
+  return
+}

@@ -45,6 +45,12 @@ private:
                KernelOperands &operands);
   LogicalResult buildAttention(const ForwardPlan &plan,
                                KernelOperands &operands);
+  /// Which heads are rows of a tile that merges parts.
+  std::optional<GroupPacking>
+  getMergedRows(const std::optional<GroupPacking> &packing);
+  /// Whether tiles are merged as soon as their parts are there.
+  bool mergesBeside(const ForwardPlan &plan,
+                    const std::optional<GroupPacking> &packing);
   void buildLaunch(gpu::GPUFuncOp kernel, const LaunchArguments &arguments);
   /// Kernels that merge parts: one for few of them and one for more, where
   /// only the launch knows. Gives how many there are.
@@ -61,6 +67,8 @@ private:
   /// Where parts of the keys go, null for none; and how many each has.
   AttentionResults parts;
   int64_t partKeys = 0;
+  /// Flags of tiles of parts, for the kernel that merges them; null for none.
+  Value finished;
   /// An output in f32 that is edited by a kernel of its own, and its lse where
   /// that takes in a previous one; null for none.
   AttentionResults unedited;
@@ -113,6 +121,7 @@ ForwardBuilder::createKernel(StringRef name, const attention::Operands &taken,
   LaunchArguments arguments;
   for (Value value : taken.list())
     arguments.add(value);
+  arguments.add(finished);
   for (auto [value, hostValue] : captures)
     arguments.add(hostValue);
 
@@ -123,6 +132,7 @@ ForwardBuilder::createKernel(StringRef name, const attention::Operands &taken,
     return arguments.lookup(builder, kernel, value);
   };
   static_cast<attention::Operands &>(operands) = taken.map(inKernel);
+  operands.finished = inKernel(finished);
   for (auto [value, hostValue] : captures)
     operands.captures.map(value, inKernel(hostValue));
   return {kernel, std::move(arguments)};
@@ -139,6 +149,29 @@ void ForwardBuilder::buildLaunch(gpu::GPUFuncOp kernel,
       !forward.hasPlace(attention::Sequence::key))
     cost = {buildFlops(b, host), buildBytes(b, host)};
   launchKernel(b, b.getLoc(), module, kernel, arguments.get(), cost);
+}
+
+std::optional<GroupPacking>
+ForwardBuilder::getMergedRows(const std::optional<GroupPacking> &packing) {
+  // Sinks are read head by head.
+  if (host.sinks)
+    return packing;
+  std::optional<GroupPacking> heads = chooseHeadPacking(host);
+  return heads ? heads : packing;
+}
+
+bool ForwardBuilder::mergesBeside(const ForwardPlan &plan,
+                                  const std::optional<GroupPacking> &packing) {
+  // Where a tile of the output is so wide that two groups have it, its parts
+  // take long to write and to merge (docs/experiments/wide-heads.md).
+  constexpr int64_t kWidth = 256;
+  if (getTileWidth(forward.getValueHeadDim()) <= kWidth)
+    return false;
+  // A tile that merges waits for parts of the same rows; and flags are where
+  // these are in arrays, of which tiles of packed sequences may share some.
+  return plan.tile.blockM == kReplicaRows &&
+         getMergedRows(packing) == packing && !host.maxQ &&
+         !forward.hasPlace(attention::Sequence::query);
 }
 
 LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
@@ -163,9 +196,13 @@ LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
   limitSequences(host, attention::Sequence::query);
   captures = attention::collectCaptures(forward.getOperation(), host.values);
   if (host.splits) {
-    parts = allocateParts(host, operands.packing, plan.tile.blockM, partKeys);
+    bool hasFlags = mergesBeside(plan, operands.packing);
+    parts = allocateParts(host, operands.packing, plan.tile.blockM, partKeys,
+                          hasFlags ? &finished : nullptr);
     setResults(taken, parts);
     view(operands.packing, listResults(taken), 1);
+    if (hasFlags)
+      view(operands.packing, {&finished}, 1);
     operands.inParts = true;
   }
   auto [kernel, arguments] =
@@ -182,11 +219,7 @@ FailureOr<int64_t>
 ForwardBuilder::buildMerge(const std::optional<GroupPacking> &packing) {
   KernelOperands operands;
   operands.partKeys = partKeys;
-  // Sinks are read head by head.
-  operands.packing = packing;
-  if (std::optional<GroupPacking> heads = chooseHeadPacking(host);
-      heads && !host.sinks)
-    operands.packing = heads;
+  operands.packing = getMergedRows(packing);
   attention::Operands taken = getTaken();
   taken.qv = Value();
   view(operands.packing, {&taken.q, &taken.previousO, &taken.previousLse}, 0);

@@ -133,6 +133,9 @@ LogicalResult KernelBuilder::build() {
     return failure();
 
   Value firstRow = buildGrid(operands.inParts ? dim(operands.o, 0) : Value());
+  if (operands.finished)
+    tile::ClearFlagOp::create(b, operands.finished,
+                              getPartPlace(part, firstRow));
   SmallVector<Value> query = loadQuery(firstRow);
   if (op.hasScales()) {
     FailureOr<Value> ofQuery = loadScale(0, firstRow, rows);
@@ -156,6 +159,8 @@ LogicalResult KernelBuilder::build() {
   if (failed(state))
     return failure();
   buildEpilogue(*state, firstRow);
+  if (operands.finished)
+    tile::SetFlagOp::create(b, operands.finished, getPartPlace(part, firstRow));
   return success();
 }
 

@@ -37,6 +37,9 @@ struct KernelOperands : attention::Operands {
   bool inParts = false;
   /// Keys of each part but the last, which has the rest; 0 for equal parts.
   int64_t partKeys = 0;
+  /// Flags of tiles, for a kernel that merges parts beside this one: i32, where
+  /// the first row of a tile is in an array of lse of parts. Null for none.
+  mlir::Value finished;
   /// Keys of a block that lie one behind the other: a block is loaded in pieces
   /// of as many. 0 if all do.
   int64_t pieceRows = 0;

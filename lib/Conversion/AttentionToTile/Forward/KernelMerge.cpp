@@ -181,6 +181,8 @@ void KernelBuilder::buildMerge(const AttentionResults &parts, int64_t most) {
   auto source = cast<MemRefType>(parts.o.getType());
   Value blocks = index(source.getShape().back() / columns);
   Value firstRow = buildGrid(blocks);
+  if (operands.finished)
+    tile::AwaitFlagsOp::create(b, operands.finished, getPlace(firstRow));
   Value firstColumn = arith::MulIOp::create(b, part, index(columns));
   RankedTensorType type = tensor({rows, columns}, b.getF32Type());
   // Differences of lse come before they are scaled: it may be any float.

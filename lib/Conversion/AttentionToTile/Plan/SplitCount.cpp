@@ -195,13 +195,14 @@ static Value buildSplitCount(ImplicitLocOpBuilder &b, HostFunction &host,
 
 AttentionResults fa3::allocateParts(HostFunction &host,
                                     const std::optional<GroupPacking> &packing,
-                                    int64_t rows, int64_t partKeys) {
+                                    int64_t rows, int64_t partKeys,
+                                    Value *flags) {
   OpBuilder builder = host.getBuilder();
   ImplicitLocOpBuilder b(host.forward.getLoc(), builder);
   Value count = buildSplitCount(b, host, packing, rows, partKeys);
   // Behind the first dimension and then seen in front: extents of such a view
   // are read, where those of an allocation are computed again for every use.
-  auto allocate = [&](StringRef name, int64_t dims) -> Value {
+  auto allocate = [&](StringRef name, int64_t dims, Type element) -> Value {
     auto like = cast<MemRefType>(host.o.getType());
     SmallVector<int64_t> shape;
     SmallVector<Value> extents;
@@ -211,20 +212,22 @@ AttentionResults fa3::allocateParts(HostFunction &host,
     }
     shape.insert(shape.begin() + 1, ShapedType::kDynamic);
     extents.insert(extents.begin() + 1, count);
-    auto type = RankedTensorType::get(shape, b.getF32Type());
+    auto type = RankedTensorType::get(shape, element);
     Value memory = attention::allocateWorkspace(b, type, extents, name);
-    memory = memref::CastOp::create(
-        b, attention::getStridedType(type, b.getF32Type()), memory);
+    memory = memref::CastOp::create(b, attention::getStridedType(type, element),
+                                    memory);
     auto order = llvm::to_vector(llvm::seq<unsigned>(0, shape.size()));
     std::swap(order[0], order[1]);
     AffineMap map = AffineMap::getPermutationMap(order, b.getContext());
     return memref::TransposeOp::create(b, memory, AffineMapAttr::get(map));
   };
   int64_t rank = cast<MemRefType>(host.o.getType()).getRank();
-  AttentionResults parts = {allocate("o_parts", rank),
-                            allocate("lse_parts", rank - 1),
+  AttentionResults parts = {allocate("o_parts", rank, b.getF32Type()),
+                            allocate("lse_parts", rank - 1, b.getF32Type()),
                             /*plain=*/Value(), /*maxLogits=*/Value()};
   if (host.maxLogits)
-    parts.maxLogits = allocate("max_logits_parts", rank - 1);
+    parts.maxLogits = allocate("max_logits_parts", rank - 1, b.getF32Type());
+  if (flags)
+    *flags = allocate("finished_parts", rank - 1, b.getI32Type());
   return parts;
 }

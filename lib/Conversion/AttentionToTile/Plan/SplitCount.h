@@ -18,10 +18,12 @@ namespace fa3 {
 /// is the first dimension, the others are those of the result. Parts are as
 /// many as `splits` says if that is above 0, and else fill the multiprocessors.
 /// `rows` are those of a tile; with `partKeys` a part has so many keys, and the
-/// host chooses as many parts as the keys of a sequence may be.
+/// host chooses as many parts as the keys of a sequence may be. `flags`, if not
+/// null, becomes an array like that of lse, of i32.
 AttentionResults allocateParts(attention::HostFunction &host,
                                const std::optional<GroupPacking> &packing,
-                               int64_t rows, int64_t partKeys);
+                               int64_t rows, int64_t partKeys,
+                               mlir::Value *flags = nullptr);
 
 } // namespace fa3
 

@@ -164,9 +164,15 @@ struct TmaWaitReadPattern : KernelPattern<TmaWaitReadOp> {
   LogicalResult
   matchAndRewrite(TmaWaitReadOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    emitPredicatedAsm(
-        rewriter, op.getLoc(), info.getOf(op).getPredicate(),
-        "cp.async.bulk.wait_group.read " + Twine(op.getPending()) + ";", {});
+    StringRef until = op.getWritten() ? "" : ".read";
+    Value predicate = info.getOf(op).getPredicate();
+    emitPredicatedAsm(rewriter, op.getLoc(), predicate,
+                      "cp.async.bulk.wait_group" + until + " " +
+                          Twine(op.getPending()) + ";",
+                      {});
+    if (op.getWritten())
+      emitPredicatedAsm(rewriter, op.getLoc(), predicate,
+                        "fence.proxy.async.global;", {});
     rewriter.eraseOp(op);
     return success();
   }

@@ -58,7 +58,8 @@ struct CheckProtocol : hopper::impl::CheckProtocolBase<CheckProtocol> {
         kernels.push_back(function);
     });
     for (gpu::GPUFuncOp function : kernels) {
-      if (failed(verifyPredecessorWaits(function)))
+      if (failed(verifyPredecessorWaits(function)) ||
+          failed(verifyFlags(function)))
         return signalPassFailure();
       int64_t states = 0;
       LogicalResult result = checkProtocol(function, mostStates, states);

@@ -4,8 +4,11 @@
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Machine/Chip.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 namespace fa3::hopper {
@@ -39,8 +42,13 @@ struct OverlapLaunches : hopper::impl::OverlapLaunchesBase<OverlapLaunches> {
       collect(function, early, releasing);
     for (Operation *kernel : releasing)
       release(cast<gpu::GPUFuncOp>(kernel));
-    for (Operation *kernel : early)
-      wait(cast<gpu::GPUFuncOp>(kernel));
+    for (Operation *kernel : early) {
+      auto function = cast<gpu::GPUFuncOp>(kernel);
+      if (mayWaitForFlags(function))
+        waitInTheEnd(function);
+      else
+        wait(function);
+    }
   }
 
   /// Kernels that another one may be in front of, and those that let the next
@@ -59,9 +67,31 @@ struct OverlapLaunches : hopper::impl::OverlapLaunchesBase<OverlapLaunches> {
           behind.push_back(other);
       for (LaunchOp other : behind)
         early.insert(getKernel(other));
-      if (!behind.empty() && areAloneBehind(launch, behind))
+      if (!behind.empty() &&
+          (setsFlags(launch) || areAloneBehind(launch, behind)))
         releasing.insert(getKernel(launch));
+      if (!isBehindFlags(ArrayRef(launches).take_front(i), launch))
+        waitingForAll.insert(getKernel(launch));
     }
+  }
+
+  static bool setsFlags(LaunchOp launch) {
+    gpu::GPUFuncOp kernel = getKernel(launch);
+    return hasIn<FlagSetOp>(kernel) && !hasIn<FlagAwaitOp>(kernel);
+  }
+
+  /// Whether the kernel right in front of a launch, whichever that is, sets
+  /// flags. Itself it waits for all in front of it.
+  static bool isBehindFlags(ArrayRef<LaunchOp> inFront, LaunchOp launch) {
+    for (LaunchOp other : llvm::reverse(inFront)) {
+      if (insideMutuallyExclusiveRegions(other, launch))
+        continue;
+      if (!setsFlags(other))
+        return false;
+      if (other->getParentRegion()->isAncestor(launch->getParentRegion()))
+        return true;
+    }
+    return false;
   }
 
   static gpu::GPUFuncOp getKernel(LaunchOp launch) {
@@ -82,14 +112,53 @@ struct OverlapLaunches : hopper::impl::OverlapLaunchesBase<OverlapLaunches> {
     return true;
   }
 
-  /// As soon as a block runs: what is started waits by itself.
+  template <typename OpType>
+  static bool hasIn(gpu::GPUFuncOp kernel) {
+    return !kernel.getBody().front().getOps<OpType>().empty();
+  }
+
+  /// As soon as a block runs: what is started waits by itself. With a flag when
+  /// that is cleared.
   void release(gpu::GPUFuncOp kernel) {
     if (has(kernel, GridDepActionKind::launch_dependents))
       return;
-    auto builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    Block &entry = kernel.getBody().front();
+    if (hasIn<FlagClearOp>(kernel)) {
+      FlagClearOp clear = *entry.getOps<FlagClearOp>().begin();
+      numReleases += !clear.getStart();
+      return clear.setStart(true);
+    }
+    auto builder = OpBuilder::atBlockBegin(&entry);
     GriddepcontrolOp::create(builder, kernel.getLoc(),
                              GridDepActionKind::launch_dependents);
     ++numReleases;
+  }
+
+  /// Whether flags say all that a kernel has to wait for.
+  bool mayWaitForFlags(gpu::GPUFuncOp kernel) const {
+    return hasIn<FlagAwaitOp>(kernel) && !waitingForAll.contains(kernel);
+  }
+
+  /// The last block does, so that the kernel ends behind those in front of it;
+  /// others make room for blocks that still have to start.
+  void waitInTheEnd(gpu::GPUFuncOp kernel) {
+    if (has(kernel, GridDepActionKind::wait))
+      return;
+    ImplicitLocOpBuilder b(kernel.getLoc(),
+                           kernel.getBody().front().getTerminator());
+    Type i32 = b.getI32Type();
+    Value number = arith::IndexCastOp::create(
+        b, i32, gpu::BlockIdOp::create(b, gpu::Dimension::x));
+    Value count = arith::IndexCastOp::create(
+        b, i32, gpu::GridDimOp::create(b, gpu::Dimension::x));
+    Value one = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
+    Value last = arith::SubIOp::create(b, count, one);
+    Value isLast =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, last);
+    auto branch = scf::IfOp::create(b, isLast, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    GriddepcontrolOp::create(b, GridDepActionKind::wait);
+    ++numWaits;
   }
 
   void wait(gpu::GPUFuncOp kernel) {
@@ -103,5 +172,8 @@ struct OverlapLaunches : hopper::impl::OverlapLaunchesBase<OverlapLaunches> {
     GriddepcontrolOp::create(builder, kernel.getLoc(), GridDepActionKind::wait);
     ++numWaits;
   }
+
+  /// Kernels behind others than the one whose flags they wait for.
+  llvm::SetVector<Operation *> waitingForAll;
 };
 } // namespace

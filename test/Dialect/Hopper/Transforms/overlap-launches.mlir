@@ -92,3 +92,80 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// Flags: who sets them lets the next one start when they are cleared, and that
+// waits for them; for the end of others its last block waits. Not if another
+// kernel may be in front of it.
+func.func @flags(%x: memref<?xi32>, %n: index, %c: i1) {
+  %a = hopper.address %x : memref<?xi32>
+  hopper.launch @f::@plain blocks %n threads 128 smem 0 args(%a : !llvm.ptr<1>)
+  hopper.launch @f::@set blocks %n threads 128 smem 0 args(%a : !llvm.ptr<1>)
+  scf.if %c {
+    hopper.launch @f::@await blocks %n threads 128 smem 0 args(%a : !llvm.ptr<1>)
+  } else {
+    hopper.launch @f::@instead blocks %n threads 128 smem 0 args(%a : !llvm.ptr<1>)
+  }
+  hopper.launch @f::@late blocks %n threads 128 smem 0 args(%a : !llvm.ptr<1>)
+  return
+}
+gpu.module @f {
+  gpu.func @plain(%p: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    gpu.return
+  }
+  // CHECK-LABEL: gpu.func @set
+  // CHECK-NOT: launch_dependents
+  // CHECK: nvvm.griddepcontrol wait
+  // CHECK-NEXT: hopper.flag.clear {{.*}} start
+  // CHECK-NOT: nvvm.griddepcontrol
+  // CHECK: gpu.return
+  gpu.func @set(%p: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i64
+    hopper.flag.clear %p[%c0] strides(%one)
+    gpu.barrier
+    hopper.flag.set %p[%c0] strides(%one)
+    gpu.return
+  }
+  // CHECK-LABEL: gpu.func @await
+  // CHECK-NOT: nvvm.griddepcontrol
+  // CHECK: hopper.flag.await
+  // CHECK: %[[B:.*]] = gpu.block_id x
+  // CHECK: %[[I:.*]] = arith.index_cast %[[B]] : index to i32
+  // CHECK: %[[D:.*]] = gpu.grid_dim x
+  // CHECK: %[[N:.*]] = arith.index_cast %[[D]] : index to i32
+  // CHECK: %[[L:.*]] = arith.subi %[[N]], %{{.*}} : i32
+  // CHECK: %[[C:.*]] = arith.cmpi eq, %[[I]], %[[L]] : i32
+  // CHECK: scf.if %[[C]] {
+  // CHECK-NEXT: nvvm.griddepcontrol wait
+  // CHECK-NEXT: }
+  // CHECK-NEXT: gpu.return
+  gpu.func @await(%p: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i64
+    hopper.flag.await %p[%c0] strides(%one) count %c0 step %one
+    gpu.barrier
+    gpu.return
+  }
+  // CHECK-LABEL: gpu.func @instead
+  // CHECK: hopper.flag.await
+  // CHECK: scf.if
+  // CHECK-NEXT: nvvm.griddepcontrol wait
+  gpu.func @instead(%p: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i64
+    hopper.flag.await %p[%c0] strides(%one) count %c0 step %one
+    gpu.barrier
+    gpu.return
+  }
+  // CHECK-LABEL: gpu.func @late
+  // CHECK: nvvm.griddepcontrol wait
+  // CHECK-NEXT: hopper.flag.await
+  // CHECK-NOT: nvvm.griddepcontrol
+  gpu.func @late(%p: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %one = arith.constant 1 : i64
+    hopper.flag.await %p[%c0] strides(%one) count %c0 step %one
+    gpu.barrier
+    gpu.return
+  }
+}

@@ -9,6 +9,10 @@
 // neither reads what is not there yet nor overwrites what is still read, and
 // once it has ended, so has all that was in front of it.
 //
+// Or it waits for blocks of the one in front of it, by flags that these set
+// (`hopper.flag.await`), and reads nothing else of what that one writes. Its
+// last block waits in the end, so that it does not end first.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FA3_DIALECT_HOPPER_ANALYSIS_DEPENDENCE_H
@@ -27,8 +31,15 @@ bool touchesGlobalMemory(mlir::Operation *op);
 bool waitsForPredecessors(mlir::Operation *kernel);
 
 /// Waits stand where all threads of a kernel pass, and nothing in front of the
-/// first one touches global memory.
+/// first one touches global memory. A kernel that waits for flags has one in
+/// the end.
 mlir::LogicalResult verifyPredecessorWaits(mlir::gpu::GPUFuncOp kernel);
+
+/// A flag is cleared in front of the groups, and set behind them and a barrier,
+/// when bulk stores are complete; nothing lets the next kernel start before.
+/// Flags are awaited in front of the groups, and for copies, where there are
+/// some.
+mlir::LogicalResult verifyFlags(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace fa3::hopper
 

@@ -178,6 +178,7 @@ include "fa3/Dialect/Hopper/IR/HopperProductOps.td"
 include "fa3/Dialect/Hopper/IR/HopperFragmentOps.td"
 include "fa3/Dialect/Hopper/IR/HopperExactOps.td"
 include "fa3/Dialect/Hopper/IR/HopperProgressOps.td"
+include "fa3/Dialect/Hopper/IR/HopperFlagOps.td"
 include "fa3/Dialect/Hopper/IR/HopperRecordOps.td"
 
 #endif // FA3_HOPPER_OPS

@@ -282,12 +282,13 @@ def Hopper_TmaCommitOp : Hopper_OrderedOp<"tma.commit"> {
 def Hopper_TmaWaitReadOp : Hopper_OrderedOp<"tma.wait_read"> {
   let summary = "the elected thread waits until all but `pending` groups of stores have read their source";
   let description = [{
-    cp.async.bulk.wait_group.read.
+    cp.async.bulk.wait_group.read. With `written` what they store is in memory as
+    well (cp.async.bulk.wait_group, fence.proxy.async.global).
 
     C1. pending is at least 0.
   }];
-  let arguments = (ins I64Attr:$pending);
-  let assemblyFormat = "`pending` $pending attr-dict";
+  let arguments = (ins I64Attr:$pending, UnitAttr:$written);
+  let assemblyFormat = "`pending` $pending (`written` $written^)? attr-dict";
   let hasVerifier = 1;
 }
 

@@ -176,6 +176,13 @@ def OverlapLaunches : Pass<"hopper-overlap-launches", "::mlir::ModuleOp"> {
     that kernel begins with `nvvm.griddepcontrol launch_dependents`. Small blocks
     would gather on the few multiprocessors that have room first.
 
+    A kernel that waits for flags (`hopper.flag.await`) does so in place of that,
+    where the launch right in front of it, whichever that is, sets some: blocks
+    run beside those whose results they wait for, and for the end of that kernel
+    its last block alone waits, at its own end. Then the one in front lets it
+    start when its flag is cleared (`hopper.flag.clear .. start`), and itself
+    waits for all that is in front of it.
+
     Whether a launch may begin early is a property of its kernel, which the
     manifest states (`waits`) and the runtime uses where a kernel of the same
     call is in front. Nothing is wrong without: then a wait is over at once.

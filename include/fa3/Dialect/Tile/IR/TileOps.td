@@ -517,5 +517,6 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
 include "fa3/Dialect/Tile/IR/TileAsyncOps.td"
 include "fa3/Dialect/Tile/IR/TileExactOps.td"
 include "fa3/Dialect/Tile/IR/TileOrderedOps.td"
+include "fa3/Dialect/Tile/IR/TileFlagOps.td"
 
 #endif // FA3_TILE_OPS

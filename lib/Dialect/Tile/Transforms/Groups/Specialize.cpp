@@ -28,6 +28,11 @@ using namespace fa3::tile;
 /// Warps of the convert group: as many as share a warp group with the loader.
 static constexpr int64_t kConvertWarps = 2;
 
+/// Whether an operation is for the whole block, not for one of its groups.
+static bool isFlagOp(Operation *op) {
+  return isa<ClearFlagOp, SetFlagOp, AwaitFlagsOp>(op);
+}
+
 namespace {
 /// The slice of a kernel that the operations of some roles need.
 class RoleSlice {
@@ -59,7 +64,7 @@ RoleSlice::RoleSlice(gpu::GPUFuncOp kernel, ArrayRef<StringRef> roles)
   kernel.walk([&](Operation *op) {
     if (op == kernel || isa<scf::ForOp, scf::IfOp, warp::RingOp>(op) ||
         op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op) ||
-        isa<WhereOp>(op->getParentOp()))
+        isFlagOp(op) || isa<WhereOp>(op->getParentOp()))
       return;
     if (!llvm::is_contained(roles, getRole(op)))
       return;
@@ -336,6 +341,31 @@ static LogicalResult verifyNoOtherRoles(gpu::GPUFuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
+/// Flags are for all groups: cleared, and awaited, in front of them, and set
+/// where they meet again. So they stand where all threads come by once.
+static LogicalResult verifyFlags(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([&](Operation *op) {
+    if (!isFlagOp(op) || op->getParentOp() == kernel)
+      return WalkResult::advance();
+    op->emitOpError("is for all groups: expects to stand outside of control "
+                    "flow, in a kernel with one CTA per tile");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Copies an operation of a block and what it is computed from, which has no
+/// effects, but what has been copied.
+static void copyWithOperands(Operation *op, OpBuilder &builder,
+                             IRMapping &mapping) {
+  for (Value operand : op->getOperands()) {
+    Operation *source = operand.getDefiningOp();
+    if (source && !mapping.contains(operand))
+      copyWithOperands(source, builder, mapping);
+  }
+  builder.clone(*op, mapping);
+}
+
 static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
                                 bool warpSpecialize) {
   Block &entry = kernel.getBody().front();
@@ -367,8 +397,21 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
   SmallVector<std::pair<std::string, RoleSlice>> further;
   for (StringRef role : furtherRoles)
     further.push_back({role.str(), RoleSlice(kernel, {role})});
+  if (failed(verifyFlags(kernel)))
+    return failure();
+  SmallVector<Operation *> original;
+  for (Operation &op : entry.without_terminator())
+    if (!isa<warp::RingOp>(op))
+      original.push_back(&op);
   OpBuilder builder(entry.getTerminator());
+  IRMapping places;
+  for (Operation *op : original)
+    if (isa<ClearFlagOp, AwaitFlagsOp>(op))
+      copyWithOperands(op, builder, places);
   auto specialized = warp::SpecializeOp::create(builder, kernel.getLoc());
+  for (Operation *op : original)
+    if (isa<SetFlagOp>(op))
+      copyWithOperands(op, builder, places);
   builder.createBlock(&specialized.getBody());
   auto addGroup = [&](RoleSlice &slice, StringRef name, int64_t warps,
                       int64_t copies) {
@@ -391,10 +434,6 @@ static LogicalResult specialize(gpu::GPUFuncOp kernel, int64_t replicas,
   warp::GroupOp mathGroup = addGroup(math, "math", 4, replicas);
   for (auto &[role, slice] : further)
     addGroup(slice, role, 4, 1);
-  SmallVector<Operation *> original;
-  for (Operation &op : entry.without_terminator())
-    if (!isa<warp::RingOp, warp::SpecializeOp>(op))
-      original.push_back(&op);
   for (Operation *op : llvm::reverse(original))
     op->erase();
   if (replicas != 1 && failed(splitRows(mathGroup)))

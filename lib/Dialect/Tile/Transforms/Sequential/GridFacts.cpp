@@ -152,5 +152,7 @@ GridFacts fa3::tile::getGridFacts(GridOp grid, ArrayRef<unsigned> places,
       facts.front = place;
   facts.rows = getRowFacts(grid);
   facts.isOrdered = isOrdered(grid);
+  facts.hasFlags = !grid.getBody().front().getOps<ClearFlagOp>().empty() ||
+                   !grid.getBody().front().getOps<AwaitFlagsOp>().empty();
   return facts;
 }

@@ -87,6 +87,8 @@ static void cutRows(GridPlan &plan, const RowFacts &rows, bool mayShorten,
 static GridMode chooseMode(const GridFacts &facts, const GridOptions &options,
                            bool hasEnds) {
   bool isAuto = options.mode == GridMode::Auto;
+  if (isAuto && facts.hasFlags)
+    return GridMode::PerTile;
   bool fits = isAuto && (hasEnds ? facts.fitsLoopWithEnds : facts.fitsLoop);
   // Tiles that wait have a CTA each, which is the first way to start them in
   // order.
@@ -142,6 +144,9 @@ std::optional<std::string> fa3::tile::getObstacle(const GridPlan &plan,
   if (facts.isOrdered && plan.mode == GridMode::Static)
     return "has tiles that wait for others: expects one CTA per tile or a "
            "dynamic grid, got a static one";
+  if (facts.hasFlags && plan.mode != GridMode::PerTile)
+    return "has tiles with flags, for which the groups of a CTA meet: expects "
+           "one CTA per tile, got a static or dynamic grid";
   return std::nullopt;
 }
 

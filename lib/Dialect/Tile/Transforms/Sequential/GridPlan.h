@@ -70,6 +70,9 @@ struct GridFacts {
   std::optional<RowFacts> rows;
   /// Whether tiles wait for those with a lower first index (tile.ordered).
   bool isOrdered = false;
+  /// Whether tiles have flags, or wait for some: in front of all groups, so in
+  /// a CTA of their own.
+  bool hasFlags = false;
 };
 
 enum class GridMode { Auto, PerTile, Static, Dynamic };

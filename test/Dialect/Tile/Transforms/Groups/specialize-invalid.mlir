@@ -212,3 +212,18 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Flags are for all groups of a CTA, so for one tile.
+gpu.module @m {
+  gpu.func @flags(%f: memref<?xi32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @+1 {{is for all groups: expects to stand outside of control flow, in a kernel with one CTA per tile}}
+      tile.clear_flag %f[%i] : memref<?xi32>
+    }
+    gpu.return
+  }
+}
