@@ -44,7 +44,7 @@ install(TARGETS ${fa3_libraries} FA3Runtime fa3_runtime FA3-C
 install(TARGETS FA3Plugin DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY include/ "${CMAKE_CURRENT_BINARY_DIR}/include/"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc"
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td" PATTERN "*.inc"
   PATTERN "CMakeFiles" EXCLUDE)
 install(EXPORT FA3Targets DESTINATION "${fa3_package_dir}")
 
