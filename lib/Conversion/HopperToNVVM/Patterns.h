@@ -101,6 +101,12 @@ mlir::Value getSlotOffset(IntegerBuilder &ints, hopper::BufferType buffer,
                           mlir::Value index, mlir::Value row,
                           mlir::Value column);
 
+/// The address of an element of type `element`: `pointer` and the sum of the
+/// products of indices (i32) and strides (i64, in elements).
+mlir::Value getElementAddress(mlir::OpBuilder &builder, mlir::Location loc,
+                              mlir::Value pointer, mlir::ValueRange indices,
+                              mlir::ValueRange strides, mlir::Type element);
+
 } // namespace fa3
 
 #endif // FA3_LIB_CONVERSION_HOPPERTONVVM_PATTERNS_H

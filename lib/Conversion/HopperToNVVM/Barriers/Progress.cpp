@@ -42,7 +42,9 @@ struct ProgressPassPattern : KernelPattern<ProgressPassOp> {
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     constexpr int64_t kBytes = 4;
-    Value before = getAddress(rewriter, loc, adaptor);
+    Value before = getElementAddress(rewriter, loc, adaptor.getPointer(),
+                                     adaptor.getIndices(), adaptor.getStrides(),
+                                     rewriter.getI32Type());
     Value stride = adaptor.getStrides().drop_back().back();
     Value own = LLVM::GEPOp::create(rewriter, loc, before.getType(),
                                     rewriter.getI32Type(), before,
@@ -62,22 +64,6 @@ struct ProgressPassPattern : KernelPattern<ProgressPassOp> {
   }
 
 private:
-  static Value getAddress(OpBuilder &builder, Location loc, OpAdaptor adaptor) {
-    Value offset;
-    for (auto [index, stride] :
-         llvm::zip_equal(adaptor.getIndices(), adaptor.getStrides())) {
-      Value wide =
-          arith::ExtSIOp::create(builder, loc, builder.getI64Type(), index);
-      Value term = builder.createOrFold<arith::MulIOp>(loc, wide, stride);
-      offset =
-          offset ? arith::AddIOp::create(builder, loc, offset, term) : term;
-    }
-    Value pointer = adaptor.getPointer();
-    return LLVM::GEPOp::create(builder, loc, pointer.getType(),
-                               builder.getI32Type(), pointer,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
-
   static void emit(ProgressPassOp op, ArrayRef<Value> inputs,
                    OpBuilder &builder);
 };

@@ -138,6 +138,22 @@ static Value addLane(OpBuilder &builder, Location loc, Value address,
       arith::ExtUIOp::create(builder, loc, builder.getI64Type(), offset));
 }
 
+Value fa3::getElementAddress(OpBuilder &builder, Location loc, Value pointer,
+                             ValueRange indices, ValueRange strides,
+                             Type element) {
+  Value offset;
+  for (auto [index, stride] : llvm::zip_equal(indices, strides)) {
+    Value wide =
+        arith::ExtSIOp::create(builder, loc, builder.getI64Type(), index);
+    Value term = builder.createOrFold<arith::MulIOp>(loc, wide, stride);
+    offset = offset ? arith::AddIOp::create(builder, loc, offset, term) : term;
+  }
+  if (!offset)
+    return pointer;
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), element, pointer,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
 static bool isSupportedElement(Type type) {
   if (!type.isIntOrFloat())
     return false;
@@ -522,21 +538,11 @@ struct ScalarLoadPattern : KernelPattern<ScalarLoadOp> {
     if (!element.isInteger(1) && !isSupportedElement(element))
       return op.emitOpError("expects an element of 1 bit, or 8 to 64, got ")
              << element;
-    Value offset;
-    for (auto [index, stride] :
-         llvm::zip(adaptor.getIndices(), adaptor.getStrides())) {
-      Value wide =
-          arith::ExtSIOp::create(rewriter, loc, rewriter.getI64Type(), index);
-      Value term = rewriter.createOrFold<arith::MulIOp>(loc, wide, stride);
-      offset =
-          offset ? arith::AddIOp::create(rewriter, loc, offset, term) : term;
-    }
-    Value pointer = adaptor.getPointer();
     int64_t bytes = getStorageBits(element) / 8;
     Type integer = getIntegerType(rewriter, bytes);
-    if (offset)
-      pointer = LLVM::GEPOp::create(rewriter, loc, pointer.getType(), integer,
-                                    pointer, ArrayRef<LLVM::GEPArg>{offset});
+    Value pointer =
+        getElementAddress(rewriter, loc, adaptor.getPointer(),
+                          adaptor.getIndices(), adaptor.getStrides(), integer);
     // The array is read-only during the launch: ld.global.nc, which may move
     // to the start of the kernel. Not if kernels in front still write.
     Value loaded = LLVM::LoadOp::create(

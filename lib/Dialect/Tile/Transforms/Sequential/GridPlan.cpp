@@ -87,13 +87,11 @@ static void cutRows(GridPlan &plan, const RowFacts &rows, bool mayShorten,
 static GridMode chooseMode(const GridFacts &facts, const GridOptions &options,
                            bool hasEnds) {
   bool isAuto = options.mode == GridMode::Auto;
-  if (isAuto && facts.hasFlags)
+  // Tiles that wait have a CTA each, which is the first way to start them in
+  // order; so do those with flags.
+  if (isAuto && (facts.isOrdered || facts.hasFlags))
     return GridMode::PerTile;
   bool fits = isAuto && (hasEnds ? facts.fitsLoopWithEnds : facts.fitsLoop);
-  // Tiles that wait have a CTA each, which is the first way to start them in
-  // order.
-  if (isAuto && facts.isOrdered)
-    return GridMode::PerTile;
   // Tiles of different work are claimed; where nobody can claim for others,
   // there is one CTA for each.
   bool wantsDynamic =
