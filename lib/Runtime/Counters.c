@@ -55,11 +55,7 @@ fa3_code fa3_counters_create(fa3_program *program, fa3_status *status) {
   }
   program->counters = counters;
   const size_t size = (NUM_IN_TURN + NUM_CAPTURED) * COUNTER_SIZE;
-  fa3_cu_result result = driver->memory_alloc(&counters->memory, size);
-  if (result == FA3_CU_SUCCESS)
-    result = driver->memory_fill(counters->memory, 0, size);
-  if (result == FA3_CU_SUCCESS)
-    result = driver->stream_synchronize(NULL);
+  fa3_cu_result result = fa3_allocate_zeros(driver, size, &counters->memory);
   counters->captured = counters->memory + NUM_IN_TURN * COUNTER_SIZE;
   counters->num_left = NUM_CAPTURED;
   return result == FA3_CU_SUCCESS
@@ -89,41 +85,18 @@ fa3_cu_result fa3_counters_destroy(fa3_program *program) {
   return result;
 }
 
-/* Zeroed memory, while streams are being captured: neither the mode in which
- * they are captured nor the default stream, which waits for others, may be
- * touched by that. */
-static fa3_cu_result allocate_chunk(const fa3_driver *driver,
-                                    fa3_device_address *memory) {
-  const size_t size = NUM_CAPTURED * COUNTER_SIZE;
-  void *stream = NULL;
-  fa3_cu_result result = driver->memory_alloc(memory, size);
-  if (result != FA3_CU_SUCCESS)
-    return result;
-  result = driver->stream_create(&stream, FA3_CU_STREAM_NON_BLOCKING);
-  if (result == FA3_CU_SUCCESS) {
-    result = driver->memory_fill_async(*memory, 0, size, stream);
-    if (result == FA3_CU_SUCCESS)
-      result = driver->stream_synchronize(stream);
-    fa3_cu_result destroyed = driver->stream_destroy(stream);
-    result = result == FA3_CU_SUCCESS ? destroyed : result;
-  }
-  if (result != FA3_CU_SUCCESS)
-    driver->memory_free(*memory);
-  return result;
-}
-
 static fa3_code grow(const fa3_program *program, fa3_status *status) {
   const fa3_driver *driver = program->driver;
   fa3_counters *counters = program->counters;
   chunk *added = calloc(1, sizeof(*added));
   if (!added)
     return fa3_fail_memory(status);
-  /* The mode belongs to this thread, and is given back. */
-  int mode = FA3_CU_STREAM_CAPTURE_RELAXED;
-  fa3_cu_result result = driver->capture_mode_exchange(&mode);
+  int mode;
+  fa3_cu_result result = fa3_capture_relax(driver, &mode);
   if (result == FA3_CU_SUCCESS) {
-    result = allocate_chunk(driver, &added->memory);
-    fa3_cu_result restored = driver->capture_mode_exchange(&mode);
+    result =
+        fa3_allocate_zeros(driver, NUM_CAPTURED * COUNTER_SIZE, &added->memory);
+    fa3_cu_result restored = fa3_capture_restore(driver, mode);
     if (result == FA3_CU_SUCCESS && restored != FA3_CU_SUCCESS) {
       driver->memory_free(added->memory);
       result = restored;

@@ -156,3 +156,34 @@ void fa3_context_leave(const fa3_driver *driver, int pushed) {
   if (pushed)
     driver->context_pop(&ignored);
 }
+
+fa3_cu_result fa3_capture_relax(const fa3_driver *driver, int *mode) {
+  *mode = FA3_CU_STREAM_CAPTURE_RELAXED;
+  return driver->capture_mode_exchange(mode);
+}
+
+fa3_cu_result fa3_capture_restore(const fa3_driver *driver, int mode) {
+  return driver->capture_mode_exchange(&mode);
+}
+
+fa3_cu_result fa3_allocate_zeros(const fa3_driver *driver, size_t size,
+                                 fa3_device_address *address) {
+  fa3_device_address memory = 0;
+  void *stream = NULL;
+  fa3_cu_result result = driver->memory_alloc(&memory, size);
+  if (result != FA3_CU_SUCCESS)
+    return result;
+  result = driver->stream_create(&stream, FA3_CU_STREAM_NON_BLOCKING);
+  if (result == FA3_CU_SUCCESS) {
+    result = driver->memory_fill_async(memory, 0, size, stream);
+    if (result == FA3_CU_SUCCESS)
+      result = driver->stream_synchronize(stream);
+    fa3_cu_result destroyed = driver->stream_destroy(stream);
+    result = result == FA3_CU_SUCCESS ? destroyed : result;
+  }
+  if (result == FA3_CU_SUCCESS)
+    *address = memory;
+  else
+    driver->memory_free(memory);
+  return result;
+}

@@ -176,6 +176,18 @@ fa3_code fa3_context_enter(const fa3_driver *driver, fa3_cu_context context,
                            int *pushed, fa3_status *status);
 void fa3_context_leave(const fa3_driver *driver, int pushed);
 
+/* While streams are being captured the driver refuses, and ends the capture,
+ * what could be part of it by mistake: allocations, unloading. What a program
+ * owns is never part of it. The thread says so between fa3_capture_relax and
+ * fa3_capture_restore; `mode` is the thread's own, and is given back. */
+fa3_cu_result fa3_capture_relax(const fa3_driver *driver, int *mode);
+fa3_cu_result fa3_capture_restore(const fa3_driver *driver, int mode);
+
+/* `size` bytes of zeros, complete for every stream. Default streams are not
+ * touched, since they wait for streams that are captured. */
+fa3_cu_result fa3_allocate_zeros(const fa3_driver *driver, size_t size,
+                                 fa3_device_address *address);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -306,12 +306,8 @@ static fa3_code allocate_empty(fa3_program *program, fa3_status *status) {
   for (size_t i = 0; i < program->scope.num_params; ++i) {
     if (!program->scope.params[i].is_map_source)
       continue;
-    fa3_cu_result result = driver->memory_alloc(&program->empty, EMPTY_SIZE);
-    if (result == FA3_CU_SUCCESS)
-      result = driver->memory_fill(program->empty, 0, EMPTY_SIZE);
-    /* Streams of later launches need not wait for the default stream. */
-    if (result == FA3_CU_SUCCESS)
-      result = driver->stream_synchronize(NULL);
+    fa3_cu_result result =
+        fa3_allocate_zeros(driver, EMPTY_SIZE, &program->empty);
     return result == FA3_CU_SUCCESS
                ? FA3_OK
                : fa3_driver_fail(driver, result,
@@ -343,18 +339,10 @@ static fa3_code choose_context(fa3_program *program, fa3_status *status) {
   return FA3_OK;
 }
 
-static fa3_code load_image(fa3_program *program, const void *image,
-                           fa3_image_kind kind, fa3_status *status) {
-  fa3_code code = fa3_driver_get(&program->driver, status);
-  if (code == FA3_OK)
-    code = choose_context(program, status);
-  if (code != FA3_OK)
-    return code;
-  int pushed;
-  code = fa3_context_enter(program->driver, program->context, &pushed, status);
-  if (code != FA3_OK)
-    return code;
-  code = check_device(program, kind, status);
+/* In the context of the program. */
+static fa3_code load_into_context(fa3_program *program, const void *image,
+                                  fa3_image_kind kind, fa3_status *status) {
+  fa3_code code = check_device(program, kind, status);
   if (code == FA3_OK)
     code = load_module(program, image, status);
   for (size_t i = 0; i < program->num_launches && code == FA3_OK; ++i)
@@ -363,7 +351,30 @@ static fa3_code load_image(fa3_program *program, const void *image,
     code = allocate_empty(program, status);
   if (code == FA3_OK)
     code = fa3_counters_create(program, status);
-  fa3_context_leave(program->driver, pushed);
+  return code;
+}
+
+static fa3_code load_image(fa3_program *program, const void *image,
+                           fa3_image_kind kind, fa3_status *status) {
+  fa3_code code = fa3_driver_get(&program->driver, status);
+  if (code == FA3_OK)
+    code = choose_context(program, status);
+  if (code != FA3_OK)
+    return code;
+  const fa3_driver *driver = program->driver;
+  int pushed, mode;
+  code = fa3_context_enter(driver, program->context, &pushed, status);
+  if (code != FA3_OK)
+    return code;
+  /* The first call of a kernel may be one that is captured. */
+  fa3_cu_result result = fa3_capture_relax(driver, &mode);
+  if (result == FA3_CU_SUCCESS) {
+    code = load_into_context(program, image, kind, status);
+    result = fa3_capture_restore(driver, mode);
+  }
+  if (code == FA3_OK && result != FA3_CU_SUCCESS)
+    code = fa3_driver_fail(driver, result, "loading beside captures", status);
+  fa3_context_leave(driver, pushed);
   return code;
 }
 
@@ -431,7 +442,8 @@ fa3_code fa3_program_destroy(fa3_program *program, fa3_status *status) {
     /* Whatever context is current, the resources belong to the program's. */
     fa3_cu_context popped;
     result = driver->context_push(program->context);
-    int is_current = result == FA3_CU_SUCCESS;
+    int is_current = result == FA3_CU_SUCCESS, mode;
+    int is_relaxed = fa3_capture_relax(driver, &mode) == FA3_CU_SUCCESS;
     if (program->empty && is_current)
       result = driver->memory_free(program->empty);
     /* What they have on the host is freed without a context, too. */
@@ -443,6 +455,8 @@ fa3_code fa3_program_destroy(fa3_program *program, fa3_status *status) {
       result = result == FA3_CU_SUCCESS ? unload : result;
       driver->context_pop(&popped);
     }
+    if (is_relaxed)
+      fa3_capture_restore(driver, mode);
   }
   if (program->retained) {
     fa3_cu_result release = driver->primary_release(program->device);

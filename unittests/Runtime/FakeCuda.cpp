@@ -230,6 +230,8 @@ int cuMemAlloc_v2(uint64_t *address, size_t size) {
 
 int cuMemFree_v2(uint64_t address) {
   FAKE_ENTER_WITH_CONTEXT("cuMemFree_v2");
+  if (state().capturedStream && captureMode != 2)
+    return CaptureUnsupported;
   void *memory = reinterpret_cast<void *>(address);
   if (!state().allocations.erase(memory))
     return InvalidValue;

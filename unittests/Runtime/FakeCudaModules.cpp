@@ -109,6 +109,8 @@ int cuModuleLoadDataEx(Module **module, const void *image, unsigned numOptions,
 
 int cuModuleUnload(Module *module) {
   FAKE_ENTER_WITH_CONTEXT("cuModuleUnload");
+  if (state().capturedStream && captureMode != 2)
+    return CaptureUnsupported;
   if (!state().modules.erase(module))
     return InvalidHandle;
   delete module;

@@ -134,12 +134,22 @@ TEST_F(LoadTest, RefusesIncompleteCubins) {
 }
 
 TEST_F(LoadTest, EveryFailureOfLoadingIsAnErrorAndFreesAll) {
-  const char *const symbols[] = {
-      "cuCtxGetCurrent",     "cuDeviceGet",         "cuDevicePrimaryCtxRetain",
-      "cuCtxPushCurrent_v2", "cuCtxGetDevice",      "cuDeviceGetAttribute",
-      "cuModuleLoadDataEx",  "cuModuleGetFunction", "cuFuncLoad",
-      "cuFuncSetAttribute",  "cuMemAlloc_v2",       "cuMemsetD8_v2",
-      "cuStreamSynchronize"};
+  const char *const symbols[] = {"cuCtxGetCurrent",
+                                 "cuDeviceGet",
+                                 "cuDevicePrimaryCtxRetain",
+                                 "cuCtxPushCurrent_v2",
+                                 "cuThreadExchangeStreamCaptureMode",
+                                 "cuCtxGetDevice",
+                                 "cuDeviceGetAttribute",
+                                 "cuModuleLoadDataEx",
+                                 "cuModuleGetFunction",
+                                 "cuFuncLoad",
+                                 "cuFuncSetAttribute",
+                                 "cuMemAlloc_v2",
+                                 "cuStreamCreate",
+                                 "cuMemsetD8Async",
+                                 "cuStreamSynchronize",
+                                 "cuStreamDestroy_v2"};
   for (const char *symbol : symbols) {
     fakeCudaReset();
     fakeCudaFail(symbol, 1, 999);
@@ -151,7 +161,27 @@ TEST_F(LoadTest, EveryFailureOfLoadingIsAnErrorAndFreesAll) {
     EXPECT_EQ(fakeCudaLiveAllocations(), 0) << symbol;
     EXPECT_EQ(fakeCudaRetainedContexts(), 0) << symbol;
     EXPECT_EQ(fakeCudaCurrent(), 0) << symbol;
+    EXPECT_EQ(fakeCudaLiveStreams(), 0) << symbol;
+    EXPECT_EQ(fakeCudaCaptureMode(), 0) << symbol;
   }
+}
+
+/// Where a CUDA graph is captured the first call may be one of the captured:
+/// neither loading nor unloading is part of the graph, or ends the capture.
+TEST_F(LoadTest, LoadsAndUnloadsWhileAStreamIsCaptured) {
+  std::string text =
+      replaced(manifest(), R"({"kind": "pointer", "source": "lse"})",
+               R"({"kind": "counter"})");
+  void *stream = reinterpret_cast<void *>(0x99);
+  fakeCudaCapture(stream);
+  ASSERT_EQ(program.load(text, ptx()), FA3_OK) << program.message();
+  EXPECT_EQ(fakeCudaCaptureMode(), 0);
+  EXPECT_EQ(program.launch(arguments(), stream), FA3_OK) << program.message();
+  EXPECT_EQ(program.reset(), FA3_OK) << program.message();
+  EXPECT_EQ(fakeCudaCaptureMode(), 0);
+  EXPECT_EQ(fakeCudaLiveModules(), 0);
+  EXPECT_EQ(fakeCudaLiveAllocations(), 0);
+  fakeCudaCapture(nullptr);
 }
 
 } // namespace

@@ -231,7 +231,7 @@ def part_model(quick):
     as much."""
     steps = 40 if quick else 120
     for mode, batch, length, limit in STEPS:
-        ways = ("sdpa", "fa3.attention") if mode else WAYS
+        ways = ("sdpa", "fa3.attention") if mode == "default" else WAYS
         made = {way: Training(way, mode, batch, length) for way in ways}
         for _ in range(steps):
             for one in made.values():
