@@ -281,6 +281,20 @@ typedef struct fa3_part_facts {
  * it is given. */
 FA3_API int fa3_plan_parts(const fa3_part_facts *facts, int64_t *parts);
 
+/* Gradients of sequences that have as many queries and keys as the tensors,
+ * with no other mask than causal, and no code. */
+typedef struct fa3_gradient_facts {
+  size_t size;
+  int64_t head_dim, value_head_dim; /* at least 1 */
+  int32_t is_masked;
+} fa3_gradient_facts;
+
+/* Of how many queries or keys, whichever are more, gradients are faster with
+ * the option backward-form=split than with what the compiler chooses where it
+ * knows no lengths: of fewer than that. 0: of none. */
+FA3_API int fa3_plan_gradients(const fa3_gradient_facts *facts,
+                               int64_t *split_below);
+
 /*===----------------------------------------------------------------------===*
  * Running on the CPU
  *===----------------------------------------------------------------------===*/

@@ -1,12 +1,13 @@
 //===- Plan.cpp - libfa3: what passes choose ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// fa3_plan_group and fa3_plan_parts: the choices of attention-to-tile, for
-// callers that choose between kernels.
+// fa3_plan_group, fa3_plan_parts and fa3_plan_gradients: the choices of
+// attention-to-tile, for callers that choose between kernels.
 //===----------------------------------------------------------------------===//
 
 #include "fa3-c/Compiler.h"
 #include "fa3/Dialect/Attention/IR/Attention.h"
+#include "fa3/Tuning/BackwardPlan.h"
 #include "fa3/Tuning/GroupPacking.h"
 #include "fa3/Tuning/PartCount.h"
 #include "llvm/ADT/STLExtras.h"
@@ -53,5 +54,20 @@ int fa3_plan_parts(const fa3_part_facts *facts, int64_t *parts) {
   known.multiprocessors = facts->multiprocessors;
   known.packsGroups = facts->packs_groups;
   *parts = planParts(known);
+  return 1;
+}
+
+int fa3_plan_gradients(const fa3_gradient_facts *facts, int64_t *split_below) {
+  if (!facts || !split_below || facts->size != sizeof *facts ||
+      facts->head_dim < 1 || facts->value_head_dim < 1 ||
+      !areExtents({facts->head_dim, facts->value_head_dim}))
+    return 0;
+  BackwardFacts known;
+  known.d = facts->head_dim;
+  known.dv = facts->value_head_dim;
+  known.demand.isMasked = facts->is_masked;
+  BackwardPlanOptions options;
+  options.pipelined = true;
+  *split_below = getShortestOfPlan(known, options);
   return 1;
 }

@@ -30,6 +30,9 @@ public:
       : facts(facts), options(options), demand(facts.demand), refuse(refuse) {}
 
   FailureOr<BackwardPlan> plan() const;
+  /// Queries or keys, whichever are more, from which on the fused form is
+  /// faster.
+  int64_t getShortest(const BackwardPart &fused) const;
 
 private:
   LogicalResult fail(const Twine &sentence) const {
@@ -81,6 +84,11 @@ private:
   FailureOr<std::optional<BackwardPart>> chooseFused() const;
 
   static constexpr int64_t kRows = 128, kRowsOfGroup = 64;
+  /// Columns of a step that is not narrow.
+  static constexpr int64_t kWideStep = 128;
+  static bool isWide(const BackwardPart &fused) {
+    return fused.tile.blockN >= kWideStep;
+  }
   /// Rows and most columns of a step where heads are wide, and registers that
   /// tiles may fill beside code.
   static constexpr int64_t kWideRows = 64, kWidestOfWide = 64, kOfWide = 204;
@@ -348,21 +356,22 @@ bool BackwardPlanner::isFusedFaster(const BackwardPart &fused) const {
   // Masks that take numbers more than once, as windows do, leave few steps.
   if (demand.usesNumbers && demand.isMasked)
     return false;
-  // Few steps leave little behind which starts and the additions in memory are
-  // hidden; narrow ones leave less, and those that a mask skips nothing.
-  constexpr int64_t kWideStep = 128;
+  // Sequences with places are short more often than others, and narrow steps
+  // leave them too few registers: 12 bytes are spilled.
+  if (!facts.queries || !facts.keys)
+    return isWide(fused) || !demand.isMasked || !facts.hasPlaces;
+  return std::max(*facts.queries, *facts.keys) >= getShortest(fused);
+}
+
+/// Few steps leave little behind which starts and the additions in memory are
+/// hidden; narrow ones leave less, and those that a mask skips nothing.
+int64_t BackwardPlanner::getShortest(const BackwardPart &fused) const {
   struct Shortest {
     int64_t unmasked, masked;
   };
   constexpr Shortest kOfWide = {780, 2040}, kOfNarrow = {870, 2020};
-  bool isWide = fused.tile.blockN >= kWideStep;
-  // Sequences with places are short more often than others, and narrow steps
-  // leave them too few registers: 12 bytes are spilled.
-  if (!facts.queries || !facts.keys)
-    return isWide || !demand.isMasked || !facts.hasPlaces;
-  const Shortest &shortest = isWide ? kOfWide : kOfNarrow;
-  return std::max(*facts.queries, *facts.keys) >=
-         (demand.isMasked ? shortest.masked : shortest.unmasked);
+  const Shortest &shortest = isWide(fused) ? kOfWide : kOfNarrow;
+  return demand.isMasked ? shortest.masked : shortest.unmasked;
 }
 
 /// Whether what asks for the fused form may have it.
@@ -446,6 +455,17 @@ fa3::planBackward(const BackwardFacts &facts,
                   const BackwardPlanOptions &options,
                   llvm::function_ref<void(const Twine &)> refuse) {
   return BackwardPlanner(facts, options, refuse).plan();
+}
+
+int64_t fa3::getShortestOfPlan(const BackwardFacts &facts,
+                               const BackwardPlanOptions &options) {
+  BackwardFacts ofAny = facts;
+  ofAny.queries = ofAny.keys = std::nullopt;
+  BackwardPlanner planner(ofAny, options, [](const Twine &) {});
+  FailureOr<BackwardPlan> plan = planner.plan();
+  return succeeded(plan) && plan->isFused()
+             ? planner.getShortest(plan->parts.front())
+             : 0;
 }
 
 StringRef BackwardProducts::getName() const {

@@ -9,6 +9,7 @@ from unittest import mock
 import support
 
 import fa3
+from fa3.build import answers
 
 if support.HAS_TORCH:
     import switch_case
@@ -53,8 +54,11 @@ class Again(unittest.TestCase):
 
 
 class NodeTest(Again):
-    BACKWARD = ["attention_backward_delta", "attention_backward_grads",
+    BACKWARD = ["attention_backward_delta", "attention_backward_dkdv",
                 "attention_backward_dq"]  # fmt: skip
+    #: Of many queries or keys.
+    BACKWARD_LONG = ["attention_backward_delta", "attention_backward_grads",
+                     "attention_backward_dq"]  # fmt: skip
 
     def setUp(self):
         super().setUp()
@@ -89,6 +93,25 @@ class NodeTest(Again):
             self.assertEqual((o.requires_grad, lse.shape), (True, (1, 4, 64)))
             torch.autograd.grad((o, lse), self.q, (self.do, torch.ones_like(lse)))
             self.assertEqual(len(support.plans("backward")), 2)
+
+    def test_kernels_by_length(self):
+        """Few queries and keys have the split form."""
+        below = answers.split_below(64, 64, True)
+        self.assertGreater(below, 1000)
+        for queries, keys, launches in (
+            (below - 1, 100, self.BACKWARD), (below, 100, self.BACKWARD_LONG),
+            (100, below - 1, self.BACKWARD), (100, below, self.BACKWARD_LONG),
+        ):  # fmt: skip
+            q = torch.randn(1, 1, queries, 64).bfloat16().requires_grad_()
+            k = torch.randn(1, 1, keys, 64).bfloat16()
+            for layout in ("bhsd", "bshd"):
+                with self.subTest(queries=queries, keys=keys, layout=layout):
+                    a, b = (q, k) if layout == "bhsd" else (q.transpose(1, 2), k.transpose(1, 2))
+                    o = fa3.attention(a, b, b, causal=True, layout=layout)
+                    _, launched = self.launches(
+                        lambda o=o: torch.autograd.grad(o, q, torch.ones_like(o))
+                    )
+                    self.assertEqual(launched, launches)
 
     def test_what_is_asked_each_time(self):
         self.call()

@@ -20,6 +20,7 @@ from fa3 import bundle, cli
 from fa3.build import answers, cache, compiler, driver, elf
 from fa3.calls import launch
 from fa3.kernels import compiled as kernels
+from fa3.kernels.spec import BackwardSpec
 
 if support.HAS_TORCH:
     import torch
@@ -41,6 +42,7 @@ class Recorder(compiler.Compiler):
         self.texts = set()
         if real is not None:
             self.plan_group, self.plan_parts = real.plan_group, real.plan_parts
+            self.plan_gradients = real.plan_gradients
 
     def compile(self, text, options):
         self.texts.add((options.pipeline, text))
@@ -152,6 +154,7 @@ sys.path[:0] = {path!r}
 import support, torch, fa3
 from fa3.build import compiler
 from fa3.kernels import compiled as kernels
+from fa3.kernels.spec import BackwardSpec
 compiler.set_compiler(None)  # which support has opened
 q = torch.zeros(1, 4, 40, 64, dtype=torch.float16)
 with support.fake_gpu():
@@ -208,7 +211,7 @@ class BundleTest(unittest.TestCase):
         library = compiler.get_compiler()
         kept = cache.Cache(self.folder, read_only=True)
         self.addCleanup(driver.set_driver, None)
-        self.addCleanup(answers._read_groups.cache_clear)
+        self.addCleanup(answers._read_index.cache_clear)
         expected = library.plan_group(2, 64, True)
         self.assertTrue(expected.packs)
         for bundles, build, asked in (
@@ -248,6 +251,51 @@ class BundleTest(unittest.TestCase):
         self.assertEqual(answers.count_parts(1, 1, 123456, 8, 2, 132, True), 66)
         with self.assertRaisesRegex(ValueError, "no plan of group for heads 0, value_head_dim 64"):
             answers.of_group(0, 64, True)
+
+    @support.needs_torch
+    @support.needs_driver
+    def test_gradients_of_any_length(self):
+        """A bundle that has gradients for any length serves short ones, which would be
+        compiled in their form; one that has these, too, says for which lengths they are."""
+        library = compiler.get_compiler()
+        below = library.plan_gradients(64, 64, True)
+        any_length = '{"kernel": "backward", "q_dtype": "f16", "head_dim": 64, "causal": true}'
+        short = any_length.replace("}", ', "backward_form": "split"}')
+        q = torch.zeros(1, 2, 40, 64, dtype=torch.float16, requires_grad=True)
+        self.addCleanup(driver.set_driver, None)
+        self.addCleanup(answers._read_index.cache_clear)
+        for listed, source, form, asked in (
+            ([any_length], "bundle", "grads", 0), ([any_length, short], "bundle", "dkdv", 0),
+            ([], "compiler", "dkdv", 1),
+        ):  # fmt: skip
+            with self.subTest(listed), tempfile.TemporaryDirectory() as folder:
+                bundles = []
+                if listed:
+                    self.spec.write_text(f"[{', '.join(listed)}]")
+                    run("warm", "--spec", str(self.spec), "--out", folder, "--ptx-version", "90")
+                    index = json.loads((pathlib.Path(folder) / "bundle.json").read_text())
+                    self.assertEqual(index["gradients"]["64 64 1"], below)
+                    bundles = [cache.Cache(pathlib.Path(folder), read_only=True)]
+                driver.set_driver(driver.Driver(cache.Cache(None), bundles))
+                kernels.kernels.clear()
+                launch.plans.clear()
+                with (
+                    support.fake_gpu(), mock.patch.dict(os.environ, FA3_PTX_VERSION="90"),
+                    mock.patch.object(torch.cuda, "device", lambda _: contextlib.nullcontext()),
+                    mock.patch.object(library, "plan_gradients", wraps=library.plan_gradients)
+                    as plan, mock.patch.dict(answers._gradients, clear=True),
+                ):  # fmt: skip
+                    fa3.attention(q, q, q, causal=True).sum().backward()
+                    (kernel,) = (
+                        one for (spec, _), one in kernels.kernels.items()
+                        if isinstance(spec, BackwardSpec)
+                    )
+                self.assertEqual(plan.call_count, asked)
+                self.assertEqual(kernel.source, source)
+                self.assertIn(
+                    f"attention_backward_{form}",
+                    [one["kernel"] for one in kernel.manifest["launches"]],
+                )
 
     @support.needs_torch
     @support.needs_driver

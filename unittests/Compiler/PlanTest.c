@@ -73,8 +73,31 @@ static void testParts(void) {
   EXPECT(!fa3_plan_parts(&facts, &parts) && parts == -1);
 }
 
+static void testGradients(void) {
+  fa3_gradient_facts facts = {sizeof facts, 128, 128, 1};
+  int64_t below = -1;
+  EXPECT(fa3_plan_gradients(&facts, &below) && below == 2020);
+  facts.is_masked = 0;
+  EXPECT(fa3_plan_gradients(&facts, &below) && below == 870);
+  facts.head_dim = facts.value_head_dim = 64;
+  EXPECT(fa3_plan_gradients(&facts, &below) && below == 780);
+  /* Has one form. */
+  facts.head_dim = facts.value_head_dim = 256;
+  EXPECT(fa3_plan_gradients(&facts, &below) && below == 0);
+
+  EXPECT(!fa3_plan_gradients(NULL, &below) &&
+         !fa3_plan_gradients(&facts, NULL));
+  facts.value_head_dim = 0;
+  EXPECT(!fa3_plan_gradients(&facts, &below));
+  facts = (fa3_gradient_facts){sizeof facts, GREATEST + 1, 128, 1};
+  EXPECT(!fa3_plan_gradients(&facts, &below));
+  facts = (fa3_gradient_facts){sizeof facts - 8, 128, 128, 1};
+  EXPECT(!fa3_plan_gradients(&facts, &below));
+}
+
 int main(void) {
   testGroups();
   testParts();
+  testGradients();
   return 0;
 }

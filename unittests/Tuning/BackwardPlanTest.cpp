@@ -317,3 +317,22 @@ TEST(BackwardPlan, PrintsEveryDecision) {
             "  tile of dkdv: 128 keys x 32 queries\n"
             "  scores may be large: dq comes first and sums weights\n");
 }
+
+/// Below it the plan of known lengths is the split form, from there on that of
+/// unknown ones.
+TEST(BackwardPlan, PlansOfAnyLengthSayFromWhereOnTheyAreFaster) {
+  for (int64_t d : {32, 64, 96, 128, 192, 256}) {
+    for (bool isMasked : {false, true}) {
+      BackwardFacts facts = makeBackwardFacts(d);
+      facts.demand.isMasked = isMasked;
+      BackwardPlan ofAny = planOf(facts);
+      int64_t shortest = getShortestOfPlan(facts, {});
+      EXPECT_EQ(shortest != 0, ofAny.isFused()) << d;
+      for (int64_t less : {0, 1}) {
+        facts.queries = facts.keys = std::max<int64_t>(shortest, 2) - less;
+        EXPECT_EQ(planOf(facts).isFused(), ofAny.isFused() && !less)
+            << d << " " << *facts.keys;
+      }
+    }
+  }
+}

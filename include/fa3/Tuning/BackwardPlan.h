@@ -135,6 +135,12 @@ mlir::FailureOr<BackwardPlan>
 planBackward(const BackwardFacts &facts, const BackwardPlanOptions &options,
              llvm::function_ref<void(const llvm::Twine &)> refuse);
 
+/// Queries or keys, whichever are more, below which the split form is faster
+/// than the plan for lengths that are not known; 0 where that plan is the best
+/// for all lengths.
+int64_t getShortestOfPlan(const BackwardFacts &facts,
+                          const BackwardPlanOptions &options);
+
 } // namespace fa3
 
 #endif // FA3_TUNING_BACKWARDPLAN_H

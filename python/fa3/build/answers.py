@@ -19,9 +19,10 @@ logger = logging.getLogger("fa3")
 
 #: The file of a bundle that describes it.
 INDEX = "bundle.json"
-_GROUPS = "groups"
+_GROUPS, _GRADIENTS = "groups", "gradients"
 
 _groups: dict[tuple[int, int, bool], GroupPlan] = {}
+_gradients: dict[tuple[int, int, bool], int] = {}
 #: Where nobody can be asked: kernels are for any group, and keys are in one part.
 _UNKNOWN = GroupPlan(0, 0, False)
 
@@ -34,7 +35,8 @@ def of_group(heads: int, head_dim_v: int, masked: bool) -> GroupPlan:
     key = (heads, head_dim_v, masked)
     known = _groups.get(key)
     if known is None:
-        known = _bundled(key)
+        found = _bundled(_GROUPS, key)
+        known = None if found is None else GroupPlan(*found)
         if known is None:
             try:
                 known = get_compiler().plan_group(*key)
@@ -42,6 +44,23 @@ def of_group(heads: int, head_dim_v: int, masked: bool) -> GroupPlan:
                 _warn(str(error))
                 return _UNKNOWN
         _groups[key] = known
+    return known
+
+
+def split_below(head_dim: int, head_dim_v: int, masked: bool) -> int:
+    """Of fewer queries and keys than this, gradients are faster by backward-form=split
+    than by the kernels for any length; 0: of none."""
+    key = (head_dim, head_dim_v, masked)
+    known = _gradients.get(key)
+    if known is None:
+        known = _bundled(_GRADIENTS, key)
+        if known is None:
+            try:
+                known = get_compiler().plan_gradients(*key)
+            except CompilerNotFoundError as error:
+                _warn(str(error))
+                return 0
+        _gradients[key] = known
     return known
 
 
@@ -64,35 +83,44 @@ def _count_parts(*facts: Any) -> int:
 @functools.lru_cache(maxsize=None)
 def _warn(why: str) -> None:
     logger.warning(
-        "kernels do not know groups of heads, and keys are in one part, which takes longer: %s",
+        "kernels do not know groups of heads, keys are in one part, and gradients have one form "
+        "for all lengths, which takes longer: %s",
         why,
     )
 
 
-def to_index(groups: set[tuple[int, int]]) -> dict[str, Any]:
-    """What a bundle says of these groups, each (heads, head dim of v)."""
+def to_index(groups: set[tuple[int, int]], dims: set[tuple[int, int]]) -> dict[str, Any]:
+    """What a bundle says of these groups, each (heads, head dim of v), and of gradients of
+    these head dims, of q and of v."""
     found = {
         f"{heads} {dim} {int(masked)}": of_group(heads, dim, masked)
         for heads, dim in sorted(groups) for masked in (False, True)
     }  # fmt: skip
-    return {_GROUPS: {key: [one.rows, one.parts, one.packs] for key, one in found.items()}}
+    return {
+        _GROUPS: {key: [one.rows, one.parts, one.packs] for key, one in found.items()},
+        _GRADIENTS: {
+            f"{d} {dv} {int(masked)}": split_below(d, dv, masked)
+            for d, dv in sorted(dims) for masked in (False, True)
+        },
+    }  # fmt: skip
 
 
-def _bundled(key: tuple[int, int, bool]) -> GroupPlan | None:
-    heads, dim, masked = key
+def _bundled(what: str, key: tuple[int, int, bool]) -> Any:
+    first, second, masked = key
     for bundle in get_driver().bundles:
         if bundle.folder is not None:
-            found = _read_groups(bundle.folder, build_id()).get(f"{heads} {dim} {int(masked)}")
+            index = _read_index(bundle.folder, build_id())
+            found = index.get(what, {}).get(f"{first} {second} {int(masked)}")
             if found is not None:
-                return GroupPlan(*found)
+                return found
     return None
 
 
 @functools.lru_cache(maxsize=None)
-def _read_groups(folder: pathlib.Path, build: str) -> dict[str, Any]:
-    """Answers of a bundle of this build of the compiler."""
+def _read_index(folder: pathlib.Path, build: str) -> dict[str, Any]:
+    """What a bundle of this build of the compiler says of itself."""
     try:
         index = json.loads((folder / INDEX).read_text())
-        return index[_GROUPS] if index["build_id"] == build else {}
+        return index if index["build_id"] == build else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

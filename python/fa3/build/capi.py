@@ -89,6 +89,15 @@ class PartFacts(ctypes.Structure):
     ]
 
 
+class GradientFacts(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("head_dim", ctypes.c_int64),
+        ("value_head_dim", ctypes.c_int64),
+        ("is_masked", ctypes.c_int32),
+    ]
+
+
 def fill_arguments(values: Sequence[Any]) -> Any:
     array = (runtime._Arg * len(values))()
     for value, arg in zip(values, array):

@@ -145,6 +145,11 @@ class Compiler:
         """How many parts keys are summed up in; 1: by a kernel without parts."""
         raise CompilerNotFoundError("plans need libfa3.so")
 
+    def plan_gradients(self, head_dim: int, head_dim_v: int, masked: bool) -> int:
+        """Of fewer queries and keys than this, gradients are faster by
+        backward-form=split than by the kernels for any length; 0: of none."""
+        raise CompilerNotFoundError("plans need libfa3.so")
+
 
 # -----------------------------------------------------------------------------
 # libfa3.so
@@ -179,13 +184,16 @@ class LibraryCompiler(Compiler):
         library.fa3_result_destroy.argtypes = [p]
         library.fa3_compile.argtypes = [text, size, options, p]
         # A library of an earlier version does not have all.
-        self._has_plans = hasattr(library, "fa3_plan_parts")
+        self._has_plans = hasattr(library, "fa3_plan_gradients")
         if self._has_plans:
             library.fa3_plan_group.argtypes = [
                 ctypes.POINTER(capi.GroupFacts), ctypes.POINTER(capi.GroupPlan),
             ]  # fmt: skip
             library.fa3_plan_parts.argtypes = [
                 ctypes.POINTER(capi.PartFacts), ctypes.POINTER(ctypes.c_int64),
+            ]  # fmt: skip
+            library.fa3_plan_gradients.argtypes = [
+                ctypes.POINTER(capi.GradientFacts), ctypes.POINTER(ctypes.c_int64),
             ]  # fmt: skip
         self._has_programs = hasattr(library, "fa3_compile_program")
         if self._has_programs:
@@ -274,6 +282,12 @@ class LibraryCompiler(Compiler):
         parts = ctypes.c_int64()
         self._plan("parts", facts, parts)
         return parts.value
+
+    def plan_gradients(self, head_dim: int, head_dim_v: int, masked: bool) -> int:
+        size = ctypes.sizeof(capi.GradientFacts)
+        below = ctypes.c_int64()
+        self._plan("gradients", capi.GradientFacts(size, head_dim, head_dim_v, masked), below)
+        return below.value
 
     def _plan(self, what: str, facts: Any, answer: Any) -> None:
         if not self._has_plans:

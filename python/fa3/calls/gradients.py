@@ -10,13 +10,14 @@ import sys
 import threading
 from typing import Any, Sequence
 
+from ..build import answers
 from ..build.compiler import CompileOptions, run_on_host
-from ..build.driver import default_ptx_version, find_ptxas
+from ..build.driver import default_ptx_version, find_ptxas, is_bundled, is_ready
 from ..errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from ..kernels import compiled
 from ..kernels.checks import DIMS, check_scale
 from ..kernels.program import Program, parse
-from ..kernels.spec import BackwardSpec
+from ..kernels.spec import BackwardSpec, Regions
 from ..support import forks, native, tensors
 from ..support.tensors import CPU
 from . import choices
@@ -165,7 +166,7 @@ def compile_ahead(request: Request, program: Program) -> None:
     # As the backward describes it, which makes no lse.
     plain = dataclasses.replace(request.spec, lse=False, max_logits=False, group=1)
     key = BackwardSpec(plain), same
-    given = (("deterministic", same),)
+    given = _options_of(request, key[0], same)
     if (key[0], given) in compiled.kernels or key in _ahead:
         return
     # Both ask the driver, in this thread, which has a context.
@@ -192,9 +193,35 @@ def prepare(
     ahead = _ahead.pop((spec, deterministic), None)
     if ahead is not None:
         ahead.join()
-    kernel = compiled.get(spec, request.traced, (("deterministic", deterministic),))
+    given = _options_of(request, spec, deterministic)
+    kernel = compiled.get(spec, request.traced, given)
     with device_guard(request.values["q"], request.device):
         return Launcher(kernel, request.device, arrays, order, made, place)
+
+
+def _options_of(request: Request, spec: BackwardSpec, deterministic: bool) -> compiled.Options:
+    """What the kernels are compiled with: those of short sequences have the form that is
+    faster for these, unless only the others are in a bundle."""
+    given: compiled.Options = (("deterministic", deterministic),)
+    split = (*given, ("backward_form", "split"))
+    if deterministic or not _is_short(request, spec):
+        return given
+    if (spec, split) in compiled.kernels:
+        return split
+    text = spec.to_mlir()
+    only_others = is_bundled(text, **dict(given)) and not is_ready(text, **dict(split))
+    return given if only_others else split
+
+
+def _is_short(request: Request, spec: BackwardSpec) -> bool:
+    """Whether queries and keys are so few. Nothing is known of masks and code of others."""
+    known, s = spec.forward, DIMS[request.layout][2]
+    if known.regions != Regions() or known.blocks or known.window or known.softcap or known.bias:
+        return False
+    if known.alibi or known.dropout or spec.grads:
+        return False
+    longest = max(request.views[name].shape[s] for name in "qk")
+    return longest < answers.split_below(known.head_dim, known.head_dim_v, known.causal)
 
 
 def extra_names(program: Program, extras: Sequence[Any]) -> tuple[str, ...]:

@@ -49,7 +49,8 @@ def expand(listed: Any) -> list[dict[str, Any]]:
 
 def make_kernel(kernel: str = "forward", **named: Any) -> Kernel:
     """forward: `named` are arguments of fa3.attention_kernel, and `group` (heads of each
-    key head). backward: the gradients of such a kernel. serving: fa3.serving, with
+    key head). backward: the gradients of such a kernel, with `backward_form` as the option
+    has it. serving: fa3.serving, with
     `arrays` (names of what is given), `page` (rows of a page), `heads` (heads and key
     heads, where heads of a group are packed), `group`, `splits`, `chunk`."""
     if kernel == "forward" and "group" not in named:
@@ -61,8 +62,9 @@ def make_kernel(kernel: str = "forward", **named: Any) -> Kernel:
         spec = dataclasses.replace(attention_spec(dtypes=dtypes, **named), group=group)
         return compile(spec.to_mlir(), **known)
     if kernel == "backward":
+        given = {n: named.pop(n) for n in ("backward_form",) if n in named}
         text = BackwardSpec(attention_spec(dtypes=dtypes, return_lse=True, **named)).to_mlir()
-        return compile(text, deterministic=False, **known)
+        return compile(text, deterministic=False, **given, **known)
     if kernel == "serving":
         heads = named.pop("heads", None)
         fields = ("page", "chunk", "splits", "group")
@@ -105,7 +107,9 @@ def _warm(
             made.append(kernel)
             progress(len(made), len(wanted))
     if out is not None:
-        _write_index(out, made, versions, set(filter(None, map(_group_of, kernels))))
+        groups = set(filter(None, map(_group_of, kernels)))
+        dims = {_dims_of(one) for one in kernels if one.get("kernel") == "backward"}
+        _write_index(out, made, versions, answers.to_index(groups, dims))
     return get_driver().cache.folder
 
 
@@ -114,12 +118,17 @@ def _group_of(kernel: dict[str, Any]) -> tuple[int, int] | None:
     heads, key_heads = kernel.get("heads") or (kernel.get("group", 1), 1)
     if heads == key_heads:
         return None
-    return heads // key_heads, kernel.get("head_dim_v") or kernel.get("head_dim", 128)
+    return heads // key_heads, _dims_of(kernel)[1]
+
+
+def _dims_of(kernel: dict[str, Any]) -> tuple[int, int]:
+    head_dim = kernel.get("head_dim", 128)
+    return head_dim, kernel.get("head_dim_v") or head_dim
 
 
 def _write_index(
     folder: pathlib.Path, kernels: Sequence[Kernel], versions: Sequence[int],
-    groups: set[tuple[int, int]],
+    said: dict[str, Any],
 ) -> None:  # fmt: skip
     keys = {one.key for one in kernels}
     made = caches.Cache(folder)
@@ -132,7 +141,7 @@ def _write_index(
         "build_id": build_id(), "ptx_versions": sorted(versions),
         "kernels": len(keys),
         "cubins": len({one.key for one in kernels if one.cubin is not None}),
-        **answers.to_index(groups),
+        **said,
     }  # fmt: skip
     (folder / answers.INDEX).write_text(json.dumps(index, indent=1) + "\n")
 
