@@ -74,6 +74,16 @@ def forward_over_fa3():
     )
 
 
+def forward_over_fa3_h100():
+    figures = Figures("forward-over-fa3-h100")
+    lines = {}
+    for row in figures.rows:
+        cell = f"{row['fa3']} {row['ratio']}"
+        lines.setdefault(f"{row['type']} {row['mask']}", {})[row["length"]] = cell
+    rows = [[name] + [cells[n] for n in LENGTHS] for name, cells in lines.items()]
+    return markdown([""] + LENGTHS, rows) + ["", figures.source()]
+
+
 def fp8():
     return by_length(
         Figures("fp8-h200"),
@@ -136,6 +146,7 @@ TABLES = {
     "forward-h100": forward_h100,
     "backward-h100": backward_h100,
     "forward-over-fa3": forward_over_fa3,
+    "forward-over-fa3-h100": forward_over_fa3_h100,
     "fp8": fp8,
     "gqa": gqa,
     "sustained": sustained,
