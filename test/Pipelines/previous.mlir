@@ -24,6 +24,9 @@
 // RUN: %{check}='block-n=32 part-keys=96' --function=causal --dims b=1,sq=70,sk=64 --fill previous_lse=4 | FileCheck %s
 // Sequences one behind the other, with rows that are nobody's.
 // RUN: %{check} --function=packed --dims tq=90,tk=130,b1=5 --lengths=cu_q=1,0,70,3 --lengths=cu_k=65,3,60,0 --fill previous_lse=4 | FileCheck %s
+// Three groups of rows have no registers for both outputs of such heads: a kernel of its
+// own adds the previous one.
+// RUN: %{tiles} --function=uneven --dims b=1,sq=70,sk=130 --fill previous_lse=4 | FileCheck %s --check-prefix=RIGHT
 // 8-bit numbers, whose weights have a factor; code on the output, which gets the
 // results of all keys.
 // RUN: %{tiles} --function=float8 --dims b=1,sq=70,sk=300 --fill previous_lse=5 | FileCheck %s --check-prefix=RIGHT
@@ -125,4 +128,12 @@ func.func @wide(%q: !w {tile.name = "q"}, %k: !w {tile.name = "k"}, %v: !w {tile
     -> (!w {tile.name = "o"}, tensor<?x1x?xf32> {tile.name = "lse"}) {
   %o, %lse = attention.forward %q, %k, %v previous(%po, %pl : !wf, tensor<?x1x?xf32>) mods [#attention.causal] : (!w, !w, !w) -> (!w, tensor<?x1x?xf32>)
   return %o, %lse : !w, tensor<?x1x?xf32>
+}
+
+!u = tensor<?x1x?x152xbf16>
+!uf = tensor<?x1x?x152xf32>
+func.func @uneven(%q: !u {tile.name = "q"}, %k: !u {tile.name = "k"}, %v: !u {tile.name = "v"}, %po: !uf {tile.name = "previous_o"}, %pl: tensor<?x1x?xf32> {tile.name = "previous_lse"})
+    -> (!u {tile.name = "o"}, tensor<?x1x?xf32> {tile.name = "lse"}) {
+  %o, %lse = attention.forward %q, %k, %v previous(%po, %pl : !uf, tensor<?x1x?xf32>) : (!u, !u, !u) -> (!u, tensor<?x1x?xf32>)
+  return %o, %lse : !u, tensor<?x1x?xf32>
 }

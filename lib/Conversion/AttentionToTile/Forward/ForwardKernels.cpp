@@ -178,7 +178,8 @@ LogicalResult ForwardBuilder::buildAttention(const ForwardPlan &plan,
                                              KernelOperands &operands) {
   attention::Operands taken = getTaken();
   bool isEdited = !forward.getEpilogue().empty() || host.previousO;
-  bool isUnedited = isEdited && !host.splits && !fitsOutput(forward);
+  bool isUnedited =
+      isEdited && !host.splits && !fitsOutput(forward, plan.tile.blockM);
   if (isUnedited) {
     unedited = allocateUnedited();
     taken.o = unedited.o;

@@ -77,9 +77,9 @@ mlir::LogicalResult buildMergeBody(mlir::OpBuilder &builder,
                                    const AttentionResults &parts,
                                    PartCount count = PartCount::any);
 
-/// Whether the registers of a tile of the output have room for what `epilogue`
-/// reads beside it, and for a previous output.
-bool fitsOutput(attention::ForwardOp op);
+/// Whether the registers of a tile of the output, of `blockM` rows, have room
+/// for what `epilogue` reads beside it, and for a previous output.
+bool fitsOutput(attention::ForwardOp op, int64_t blockM);
 
 /// Emits a kernel that edits `unedited`, an output in f32 and its lse, which is
 /// null without a previous one, into o and lse.

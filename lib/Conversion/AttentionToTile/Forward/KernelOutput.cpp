@@ -60,22 +60,29 @@ void KernelBuilder::storeOutput(Value out, Value firstRow, Value firstColumn) {
   storeRounded(editOutput(out, firstRow, firstColumn), operands.o, place);
 }
 
-bool fa3::fitsOutput(attention::ForwardOp op) {
+bool fa3::fitsOutput(attention::ForwardOp op, int64_t blockM) {
   // Of a thread that has 64 rows with three others of its warp group: the
-  // output, elements as they are read, and widened.
-  constexpr int64_t kMost = 160, kBits = 32;
-  int64_t tile = getTileWidth(op.getValueHeadDim()) / 2, needed = tile;
-  if (op.getPlain())
+  // output, elements as they are read, and widened. Of three groups or more the
+  // first two fill what a thread has, as tile-check-registers counts.
+  constexpr int64_t kMost = 160, kMostOfMany = 128, kBits = 32;
+  int64_t most = blockM > 2 * kReplicaRows ? kMostOfMany : kMost;
+  int64_t tile = getTileWidth(op.getValueHeadDim()) / 2, needed = tile,
+          alive = tile;
+  if (op.getPlain()) {
     needed += tile / 2;
+    alive += tile / 2;
+  }
   auto addTile = [&](int64_t bits) {
     needed += tile * bits / kBits + (bits < kBits ? tile : 0);
+    alive += tile * bits / kBits;
   };
+  auto fits = [&] { return needed <= kMost && alive <= most; };
   if (Value previous = op.getPreviousO())
     addTile(
         cast<RankedTensorType>(previous.getType()).getElementTypeBitWidth());
   Region &region = op.getEpilogue();
   if (region.empty())
-    return needed <= kMost;
+    return fits();
   Value column = region.getArguments().back();
   for (auto read : region.getOps<tensor::ExtractOp>()) {
     if (!llvm::is_contained(read.getIndices(), column) ||
@@ -83,7 +90,7 @@ bool fa3::fitsOutput(attention::ForwardOp op) {
       continue;
     addTile(read.getType().getIntOrFloatBitWidth());
   }
-  return needed <= kMost;
+  return fits();
 }
 
 void KernelBuilder::buildEdit(const AttentionResults &unedited) {
