@@ -47,6 +47,9 @@ private:
   int64_t countQuarters(const BackwardProducts &products) const;
   int64_t countRegisters(const BackwardProducts &products) const;
   int64_t getWidestByRegisters(const BackwardProducts &products) const;
+  /// Bytes of shared memory of a row that stays, and of one of a step.
+  std::pair<int64_t, int64_t>
+  countBytes(const BackwardProducts &products) const;
   int64_t getWidestByMemory(const BackwardProducts &products) const;
   bool hasWideHeads() const { return std::max(facts.d, facts.dv) > kProduct; }
   /// A multiple of steps of products, and of what random numbers share.
@@ -110,6 +113,8 @@ private:
   /// beside a mask where heads are not short, or tiles of f16 where they are.
   static constexpr int64_t kStatisticRegisters = 8,
                            kTightStatisticRegisters = 12;
+  /// Scales of 8-bit copies and addresses of these beside the others.
+  static constexpr int64_t kUnitRegisters = 8;
   /// Registers of a thread, of 240, that sums, scores and what is converted of
   /// them may fill in the fused form; statistics of queries come from shared
   /// memory one by one. And those that numbers of sequences take where the
@@ -160,6 +165,8 @@ BackwardPlanner::countRegisters(const BackwardProducts &products) const {
     bool isTight = isShort ? demand.widensHalf : demand.isMasked;
     registers -= isTight ? kTightStatisticRegisters : kStatisticRegisters;
   }
+  if (facts.hasCopies && products.ofKeys)
+    registers -= kUnitRegisters;
   if (products.needsGradient())
     registers -= std::max<int64_t>(0, longest - kShortHead) /
                  (byQuery ? kPerAddressOfQueries : kPerAddress);
@@ -193,14 +200,24 @@ BackwardPlanner::getWidestByRegisters(const BackwardProducts &products) const {
   return countRegisters(products) * 4 / countQuarters(products);
 }
 
+std::pair<int64_t, int64_t>
+BackwardPlanner::countBytes(const BackwardProducts &products) const {
+  int64_t ofScores = getPaddedDim(facts.d), ofValues = getPaddedDim(facts.dv);
+  int64_t both = ofScores + (products.needsGradient() ? ofValues : 0);
+  if (!facts.hasCopies)
+    return {2 * both, 2 * (ofScores + ofValues)};
+  // Beside copies are those rows in 16 bits that are summed up.
+  int64_t own = both + (products.addsDq ? 2 * ofScores : 0);
+  int64_t ofStep = both + (products.dq || products.dk ? 2 * ofScores : 0) +
+                   (products.dv ? 2 * ofValues : 0);
+  return {own, ofStep};
+}
+
 int64_t
 BackwardPlanner::getWidestByMemory(const BackwardProducts &products) const {
   // Operands that stay, and two that come for every step: twice, if a step does
   // not get too narrow by that.
-  int64_t perRow = 2 * getPaddedDim(facts.d);
-  int64_t perStep = perRow + 2 * getPaddedDim(facts.dv);
-  if (products.needsGradient())
-    perRow = perStep;
+  auto [perRow, perStep] = countBytes(products);
   bool hasOnlyTiles = products.dq && products.aux == BackwardProducts::None &&
                       !demand.loadedTiles;
   int64_t bytes = hasOnlyTiles ? kTileBytesOfQueries : kTileBytes;
@@ -348,6 +365,9 @@ std::optional<BackwardPart> BackwardPlanner::planFused() const {
 /// docs/experiments/backward-forms.md; where lengths are not known, in the mean
 /// over those.
 bool BackwardPlanner::isFusedFaster(const BackwardPart &fused) const {
+  // Beside 8-bit copies it was not measured.
+  if (facts.hasCopies)
+    return false;
   // Elements for each query, beside lists, make it spill; score code there was
   // not measured.
   if (facts.listed && demand.isMasked &&

@@ -88,6 +88,8 @@ struct BackwardFacts {
   bool hasLengths = false;
   /// Whether sequences have places in memory, as packed ones.
   bool hasPlaces = false;
+  /// Whether the products that contract head dims take 8-bit copies.
+  bool hasCopies = false;
   /// Whether the compiler knows how many heads there are.
   bool knowsHeads = false;
   /// Of one sequence, where the compiler knows them.

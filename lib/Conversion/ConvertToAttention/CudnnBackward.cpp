@@ -159,7 +159,8 @@ LogicalResult BackwardRewrite::run() {
   auto backward = BackwardOp::create(
       b, loc, TypeRange(types).take_front(1)[0], types[1], types[2],
       TypeRange(types).drop_front(3), q, k, v, o, lse, outGrad,
-      /*lseGrad=*/Value(), aux, scale, /*maxQ=*/Value(),
+      /*lseGrad=*/Value(), /*copies=*/ValueRange(), /*scales=*/ValueRange(),
+      aux, scale, /*maxQ=*/Value(),
       hasBiasGrad ? b.getDenseI64ArrayAttr({0}) : DenseI64ArrayAttr(),
       settings.isSequenceFirst ? Layout::bshd : Layout::bhsd, getMods(),
       /*keptScale=*/FloatAttr(), /*blockSizes=*/DenseI64ArrayAttr(),

@@ -110,6 +110,12 @@ static void replaceByForward(func::FuncOp function,
   auto forward = attention::ForwardOp::create(
       builder, backward.getLoc(), backward.getQ(), backward.getK(),
       backward.getV(), mods, aux, backward.getScale(), backward.getLayout());
+  // Where scores are products of 8-bit copies, lse is that of those.
+  if (backward.hasScales()) {
+    for (unsigned i = 0; i < 3; ++i)
+      forward->setOperand(i, backward.getCopies()[i]);
+    forward.getScalesMutable().assign(backward.getScales().take_front(3));
+  }
   forward.getScoreMod().takeBody(backward.getScoreMod());
   forward.getMaskMod().takeBody(backward.getMaskMod());
   forward.getKeepMod().takeBody(backward.getKeepMod());
@@ -129,7 +135,8 @@ static void replaceByForward(func::FuncOp function,
   function.removeResAttrsAttr();
   // Names are those of what stays.
   function.removeArgAttrsAttr();
-  for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
     if (&op == backward || (op.use_empty() && isPure(&op) &&
                             !op.hasTrait<OpTrait::IsTerminator>()))
       op.erase();

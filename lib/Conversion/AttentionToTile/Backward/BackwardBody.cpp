@@ -48,9 +48,21 @@ BackwardBuilder::Rows BackwardBuilder::loadQueries(Value first, int64_t count,
                                                    bool areSummed) {
   Rows result;
   result.first = first;
-  result.forScores = load(operands.q, Sequence::query, first, count, areSummed);
-  result.forGradients =
-      load(operands.outGrad, Sequence::query, first, count, areSummed);
+  auto loadOf = [&](Value array) {
+    return load(array, Sequence::query, first, count, areSummed);
+  };
+  if (operands.q8) {
+    result.forScores = loadOf(operands.q8);
+    if (products.needsGradient())
+      result.forGradients = loadOf(operands.outGrad8);
+    if (products.dk)
+      result.elements = loadOf(operands.q);
+    if (products.dv)
+      result.values = loadOf(operands.outGrad);
+  } else {
+    result.elements = result.forScores = loadOf(operands.q);
+    result.values = result.forGradients = loadOf(operands.outGrad);
+  }
   result.shift = loadStatistic(operands.shift, first, count);
   if (products.needsGradient())
     result.delta = loadStatistic(operands.delta, first, count);
@@ -63,10 +75,16 @@ BackwardBuilder::Rows BackwardBuilder::loadKeys(Value first, int64_t count,
                                                 bool areSummed) {
   Rows result;
   result.first = first;
-  result.forScores = load(operands.k, Sequence::key, first, count, areSummed);
+  auto loadOf = [&](Value array) {
+    return load(array, Sequence::key, first, count, areSummed);
+  };
+  result.forScores = loadOf(operands.k8 ? operands.k8 : operands.k);
   if (products.needsGradient())
-    result.forGradients =
-        load(operands.v, Sequence::key, first, count, areSummed);
+    result.forGradients = loadOf(operands.v8 ? operands.v8 : operands.v);
+  if (!operands.k8)
+    result.elements = result.forScores;
+  else if (products.dq || products.addsDq)
+    result.elements = loadOf(operands.k);
   return result;
 }
 
@@ -83,6 +101,27 @@ void BackwardBuilder::store(Value sum, Value target, Value first,
   place.push_back(index(0));
   tile::StoreOp::create(b, result, target, place,
                         sequences.getStoreEnd(sequence, ofHead));
+}
+
+Value BackwardBuilder::loadUnit(unsigned ofQueries, unsigned ofKeys) {
+  Value unit;
+  for (unsigned copy : {ofQueries, ofKeys}) {
+    Value scales = operands.scales[copy];
+    SmallVector<Value> at =
+        sequences.getPlaceOfScale(scales, sequences.batch, head, heads);
+    at.push_back(index(0));
+    Value own = tile::ScalarLoadOp::create(b, b.getF32Type(), scales, at);
+    unit = unit ? mul(unit, own) : own;
+  }
+  return unit;
+}
+
+void BackwardBuilder::readUnits() {
+  if (!op.hasScales())
+    return;
+  scale = mul(operands.scale, loadUnit(0, 1));
+  if (products.needsGradient())
+    unitOfGradients = loadUnit(3, 2);
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,6 +150,7 @@ BackwardBuilder::loop(Value end, Sums init,
 /// front.
 BackwardBuilder::Sums BackwardBuilder::buildColumns(const Rows &own,
                                                     Sums sums) {
+  readUnits();
   if (op.getSizesOfBlocks())
     return buildListed(own, sums);
   Value blocks = arith::CeilDivSIOp::create(

@@ -25,7 +25,7 @@ public:
       : KernelMath(op.getLoc(), builder), op(op), operands(operands),
         products(part.products), rows(part.tile.blockM),
         columns(part.tile.blockN),
-        sequences(b, op, operands, operands.captures) {}
+        sequences(b, op, operands, operands.captures), scale(operands.scale) {}
 
   void build();
 
@@ -51,7 +51,12 @@ private:
   /// of do or v, and for queries their statistics.
   struct Rows {
     Value first; ///< number of the first row
+    /// What products of scores and of gradients of weights take, of q or k and
+    /// of do or v, in 8 bits where there are copies.
     Value forScores, forGradients;
+    /// Rows of q or k, and of do, that are summed up, each with its weight;
+    /// null where no sum needs them. Without copies they are the same.
+    Value elements, values;
     Value shift, delta, rest;
   };
   /// Parts of the sum of a row, as in the forward.
@@ -79,6 +84,12 @@ private:
   Rows loadQueries(Value first, int64_t count, bool areSummed);
   Rows loadKeys(Value first, int64_t count, bool areSummed);
   void store(Value sum, Value target, Value first, Value factor);
+
+  /// The product of the scales of two 8-bit copies, of the head at hand; null
+  /// without any.
+  Value loadUnit(unsigned ofQueries, unsigned ofKeys);
+  /// Reads what scores and gradients of weights are in units of.
+  void readUnits();
 
   /// From `first` on, or from 0.
   Sums loop(Value end, Sums init, llvm::function_ref<Sums(Value, Sums)>,
@@ -191,6 +202,8 @@ private:
   /// Results of score code that are the same in all blocks of a walk.
   llvm::SmallVector<std::pair<Value, Expander::Entry>> shared;
   Value group; ///< heads that share a key head
+  /// The factor of scores, and that of gradients of weights, null for 1.
+  Value scale, unitOfGradients;
   /// Where additions to dq come in one order: the number of the tile in its
   /// line, that of a head in its group, the position of the first step of a
   /// head, and that of a step.

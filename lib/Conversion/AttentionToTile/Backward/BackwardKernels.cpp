@@ -294,7 +294,12 @@ BackwardKernels::getHostOperands(const BackwardProducts &products,
   if (products.needsGradient())
     operands.delta = delta;
   else
+    operands.v8 = operands.outGrad8 = Value();
+  // Gradients of weights are products of copies, where there are any.
+  if (!products.needsGradient() || op.hasScales())
     operands.v = Value();
+  if (op.hasScales() && !products.dv)
+    operands.outGrad = Value();
   for (auto [isMade, gradient] : {std::pair(products.dq, &operands.dq),
                                   {products.dk, &operands.dk},
                                   {products.dv, &operands.dv}})
@@ -325,12 +330,14 @@ void BackwardKernels::buildPart(const BackwardPart &part,
   const BackwardProducts &products = part.products;
   BackwardOperands operands = getHostOperands(products, aux);
   using attention::Role;
-  constexpr Role kOrder[] = {
-      Role::q,        Role::k,     Role::v,       Role::outGrad,
-      Role::shift,    Role::delta, Role::rest,    Role::dq,
-      Role::dk,       Role::dv,    Role::auxGrad, Role::dqSums,
-      Role::progress, Role::scale, Role::aux,     Role::transposedAux,
-      Role::maxQ};
+  constexpr Role kOrder[] = {Role::q,       Role::k,        Role::v,
+                             Role::outGrad, Role::q8,       Role::k8,
+                             Role::v8,      Role::outGrad8, Role::shift,
+                             Role::delta,   Role::rest,     Role::dq,
+                             Role::dk,      Role::dv,       Role::auxGrad,
+                             Role::dqSums,  Role::progress, Role::scale,
+                             Role::scales,  Role::aux,      Role::transposedAux,
+                             Role::maxQ};
   LaunchArguments arguments;
   for (Role role : kOrder)
     for (Value value : operands[role])

@@ -62,7 +62,7 @@ Value BackwardBuilder::buildWeights(Value scores, Value keep,
   RankedTensorType type = tensor({rows, columns}, b.getF32Type());
   Value factor = f32(llvm::numbers::log2e);
   if (hasScoreCode()) {
-    scores = arith::MulFOp::create(b, scores, scalarTile(operands.scale, type),
+    scores = arith::MulFOp::create(b, scores, scalarTile(scale, type),
                                    reassociate());
     expander.bind(op.getScoreMod().getArgument(0), {scores, Expander::Both});
     Expander::Entry edited = expander.expand(op.getScoreMod());
@@ -71,7 +71,7 @@ Value BackwardBuilder::buildWeights(Value scores, Value keep,
                     {scores, Expander::Both});
     scores = expander.lift(b.getLoc(), edited, Expander::Both);
   } else {
-    factor = mul(operands.scale, factor);
+    factor = mul(scale, factor);
   }
   Value exponents = buildExponents(scores, scalarTile(factor, type), queries);
   if (keep)
@@ -85,12 +85,19 @@ Value BackwardBuilder::derive(Value weights, Value gradients, Value keep,
                               Value isKept, const Rows &queries,
                               Expander &expander) {
   Value ofScores;
-  if (isKept) {
+  if (isKept || unitOfGradients) {
     Type type = gradients.getType();
-    gradients = arith::SelectOp::create(b, isKept, gradients, splat(type, 0.0));
+    Value factor = splat(type, getFactorOfKept());
+    if (isKept)
+      gradients =
+          arith::SelectOp::create(b, isKept, gradients, splat(type, 0.0));
+    if (unitOfGradients)
+      factor = scalarTile(getFactorOfKept() == 1
+                              ? unitOfGradients
+                              : mul(unitOfGradients, f32(getFactorOfKept())),
+                          cast<RankedTensorType>(type));
     Value delta = along(arith::NegFOp::create(b, queries.delta));
-    ofScores = math::FmaOp::create(b, gradients, splat(type, getFactorOfKept()),
-                                   delta);
+    ofScores = math::FmaOp::create(b, gradients, factor, delta);
   } else {
     ofScores = sub(gradients, along(queries.delta));
   }
@@ -179,17 +186,17 @@ BackwardBuilder::Sums BackwardBuilder::buildStep(const Rows &own,
     sums.ofRows = arith::AddFOp::create(b, sums.ofRows, parts, contract());
   }
   if (sums.ofWeights)
-    sums.ofWeights = addProduct(kept, other.forGradients, sums.ofWeights);
+    sums.ofWeights = addProduct(kept, other.values, sums.ofWeights);
   // The same tile with its columns, which are queries, as rows.
   Value part;
   if (products.addsDq) {
     Value zero = splat(tensor({columns, op.getHeadDim()}, b.getF32Type()), 0.0);
     part =
-        tile::DotOp::create(b, zero.getType(), narrow(ofScores), own.forScores,
+        tile::DotOp::create(b, zero.getType(), narrow(ofScores), own.elements,
                             zero, tile::LhsOrder::km, tile::RhsOrder::kn);
   }
   if (sums.ofGradients)
-    sums.ofGradients = addProduct(ofScores, other.forScores, sums.ofGradients);
+    sums.ofGradients = addProduct(ofScores, other.elements, sums.ofGradients);
   if (part)
     addToQueries(part, other.first);
   return sums;

@@ -182,6 +182,21 @@ Value SequenceCode::getStoreEnd(Sequence sequence, Value head) {
   return isEarly ? getPlace(sequence, head, getEnd(sequence)).back() : Value();
 }
 
+SmallVector<Value> SequenceCode::getPlaceOfScale(Value scales, Value sequence,
+                                                 Value head, Value heads) {
+  auto share = [&](Value number, unsigned dim,
+                   function_ref<Value()> count) -> Value {
+    auto type = cast<MemRefType>(scales.getType());
+    if (type.getDimSize(dim) == 1)
+      return index(0);
+    Value extent = memref::DimOp::create(b, scales, dim);
+    return arith::DivUIOp::create(b, arith::MulIOp::create(b, number, extent),
+                                  count());
+  };
+  Value ofSequence = share(sequence, 0, [&]() { return buildBatch(); });
+  return {ofSequence, share(head, 1, [&]() { return heads; })};
+}
+
 SmallVector<Value>
 fa3::getStatisticExtents(ImplicitLocOpBuilder &b,
                          const attention::HostFunction &host) {

@@ -64,6 +64,12 @@ public:
     return endsEarly(op) ? getStatisticPlace(head, query)
                          : getPlace(attention::Sequence::query, head, query);
   }
+  /// Where the scale of a sequence and head is, in front of the number of a
+  /// block: batches and heads share scales evenly, of which there may be fewer.
+  llvm::SmallVector<mlir::Value> getPlaceOfScale(mlir::Value scales,
+                                                 mlir::Value sequence,
+                                                 mlir::Value head,
+                                                 mlir::Value heads);
   /// Where stores of rows end in the array; null where they end with it.
   mlir::Value getStoreEnd(attention::Sequence sequence, mlir::Value head);
 

@@ -29,18 +29,10 @@ FailureOr<Value> KernelBuilder::loadScale(unsigned operand, Value firstRow,
     return op.emitOpError("has a scale for every token of v, expects one for "
                           "heads or for blocks of keys");
   Value scales = operands.scales[operand];
-  // Scales that several share: b * extent div batch, and so for heads.
-  auto share = [&](Value number, unsigned dim, Value count) -> Value {
-    auto type = cast<MemRefType>(scales.getType());
-    if (type.getDimSize(dim) == 1)
-      return index(0);
-    Value extent = memref::DimOp::create(b, scales, dim);
-    return arith::DivUIOp::create(b, arith::MulIOp::create(b, number, extent),
-                                  count);
-  };
   Value heads = memref::DimOp::create(b, operands.q, getRankOfRows() - 2);
-  Value at[] = {share(batch, 0, getSequences().buildBatch()),
-                share(head, 1, heads), index(0)};
+  SmallVector<Value> at =
+      getSequences().getPlaceOfScale(scales, batch, head, heads);
+  at.push_back(index(0));
   if (perScale == 1) {
     at[2] = firstRow;
     return Value(

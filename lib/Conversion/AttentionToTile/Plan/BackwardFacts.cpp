@@ -84,6 +84,7 @@ FailureOr<BackwardFacts> fa3::readBackwardFacts(HostFunction &host) {
     facts.demandOfBlocks =
         readDemand(op, op.getSizesOfBlocks(), /*isSilent=*/false);
   facts.hasLengths = op.hasLengths();
+  facts.hasCopies = op.hasScales();
   facts.hasPlaces = op.hasPlace(Sequence::query) || op.hasPlace(Sequence::key);
   facts.knowsHeads =
       getConstantIntValue(host.heads) && getConstantIntValue(host.keyHeads);

@@ -255,7 +255,7 @@ void fa3::attention::nameTensors(ScoredOpInterface op,
 }
 
 llvm::SmallDenseMap<Operation *, std::string>
-fa3::attention::nameQuantized(func::FuncOp function, ForwardOp forward,
+fa3::attention::nameQuantized(func::FuncOp function, ScoredOpInterface scored,
                               MutableArrayRef<HostArgument> arguments) {
   llvm::SmallDenseMap<Operation *, std::string> names;
   llvm::StringSet<> taken;
@@ -276,7 +276,7 @@ fa3::attention::nameQuantized(func::FuncOp function, ForwardOp forward,
       if (op.getLayout() == Layout::bshd)
         std::swap(argument.dims[1], argument.dims[2]);
     }
-    std::string name = getQuantizedOperand(op, forward).str();
+    std::string name = getQuantizedOperand(op, scored).str();
     auto given =
         function.getArgAttrOfType<StringAttr>(source, kArgumentNameAttr);
     if (name.empty())

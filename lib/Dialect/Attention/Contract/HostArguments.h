@@ -12,7 +12,7 @@ namespace fa3::attention {
 
 /// Names of the arguments with scales, by operand.
 inline constexpr llvm::StringLiteral kScaleNames[] = {"q_scale", "k_scale",
-                                                      "v_scale"};
+                                                      "v_scale", "do_scale"};
 
 /// What one argument of the host function is.
 struct HostArgument {
@@ -58,7 +58,7 @@ void nameTensors(ScoredOpInterface op,
 /// Gives rotations and sources that attention does not take their names, and
 /// every quantization one for what it computes.
 llvm::SmallDenseMap<mlir::Operation *, std::string>
-nameQuantized(mlir::func::FuncOp function, ForwardOp forward,
+nameQuantized(mlir::func::FuncOp function, ScoredOpInterface op,
               llvm::MutableArrayRef<HostArgument> arguments);
 
 /// Gives arguments of attention.rotary and attention.append that have no name

@@ -264,7 +264,7 @@ void HostBuilder::requireScales(unsigned operand) {
   };
   requireShare(0, host.batch, "batches");
   requireShare(1, host.heads, "heads");
-  int64_t rows = host.forward.getScaleRows(operand);
+  int64_t rows = host.getScored().getScaleRows(operand);
   if (rows == 0) {
     Value one = constant(1);
     requireEqual(dim(scales, 2), one,
@@ -272,7 +272,8 @@ void HostBuilder::requireScales(unsigned operand) {
                      " has more than one scale for a sequence");
     return;
   }
-  Value length = operand == 0 ? host.queries : host.keys;
+  bool isOfKeys = operand == 1 || operand == 2;
+  Value length = isOfKeys ? host.keys : host.queries;
   Value blocks = arith::CeilDivSIOp::create(b, length, constant(rows));
   require(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, dim(scales, 2),
                                 blocks),

@@ -213,14 +213,15 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
   auto forward = dyn_cast_or_null<ForwardOp>(op.getOperation());
   auto backward = dyn_cast_or_null<BackwardOp>(op.getOperation());
   if ((op && failed(verifyOperands(op))) ||
-      failed(verifyQuantizations(function, forward)) ||
+      failed(verifyQuantizations(function, op)) ||
       failed(verifyUpdates(function, forward)) ||
       failed(verifyMerge(function)) ||
       failed(verifyBlockLists(function, forward)))
     return failure();
   bool mayPrepare = !op || forward;
   for (Operation &other : function.getBody().front().without_terminator()) {
-    if (&other == op || isKept(other) || (mayPrepare && isPreparation(&other)))
+    if (&other == op || isKept(other) || isa<QuantizeOp>(other) ||
+        (mayPrepare && isPreparation(&other)))
       continue;
     if (isa<ScoredOpInterface>(other))
       return other.emitError("is a second '")

@@ -181,7 +181,7 @@ fa3::attention::createHostFunction(func::FuncOp function,
       collectArguments(function, op, options.outputType);
   if (op)
     nameTensors(op, arguments);
-  auto quantizedNames = nameQuantized(function, host.forward, arguments);
+  auto quantizedNames = nameQuantized(function, op, arguments);
   auto updateNames = nameUpdates(function, arguments);
   nameBlockLists(function, arguments);
   nameMerge(function, arguments);

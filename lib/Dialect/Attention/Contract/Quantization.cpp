@@ -12,14 +12,24 @@ using namespace fa3;
 using namespace fa3::attention;
 
 StringRef fa3::attention::getQuantizedOperand(QuantizeOp op,
-                                              ForwardOp forward) {
-  if (!forward)
+                                              ScoredOpInterface scored) {
+  if (!scored)
     return {};
-  for (auto [name, operand] : {std::pair("q", Value(forward.getQ())),
-                               {"k", Value(forward.getK())},
-                               {"v", Value(forward.getV())}})
-    if (operand.getDefiningOp() == op)
-      return name;
+  constexpr std::pair<StringLiteral, Role> kOfForward[] = {
+      {"q", Role::q}, {"k", Role::k}, {"v", Role::v}};
+  constexpr std::pair<StringLiteral, Role> kOfBackward[] = {
+      {"q", Role::q8},
+      {"k", Role::k8},
+      {"v", Role::v8},
+      {"do", Role::outGrad8}};
+  Operands operands = Operands::get(scored);
+  auto taken = isa<ForwardOp>(scored.getOperation())
+                   ? ArrayRef<std::pair<StringLiteral, Role>>(kOfForward)
+                   : ArrayRef<std::pair<StringLiteral, Role>>(kOfBackward);
+  for (auto [name, role] : taken)
+    if (Value operand = operands[role].front())
+      if (operand.getDefiningOp() == op)
+        return name;
   return {};
 }
 
@@ -35,14 +45,15 @@ static LogicalResult verifyArgument(QuantizeOp op, StringRef name,
 }
 
 static LogicalResult verifyResult(QuantizeOp op, StringRef name, Value result,
-                                  ForwardOp forward) {
+                                  ScoredOpInterface scored) {
   bool isUsed = false;
   for (OpOperand &use : result.getUses()) {
     Operation *user = use.getOwner();
-    if (user != forward && !isa<func::ReturnOp, tensor::DimOp>(user)) {
+    if (user != scored.getOperation() &&
+        !isa<func::ReturnOp, tensor::DimOp>(user)) {
       InFlightDiagnostic diagnostic =
           op.emitOpError("expects its ")
-          << name << " to be used by 'attention.forward' or returned";
+          << name << " to be used by the attention or returned";
       diagnostic.attachNote(user->getLoc()) << "they are used here";
       return diagnostic;
     }
@@ -50,24 +61,24 @@ static LogicalResult verifyResult(QuantizeOp op, StringRef name, Value result,
   }
   if (!isUsed)
     return op.emitOpError("expects its ")
-           << name << " to be used by 'attention.forward' or returned";
+           << name << " to be used by the attention or returned";
   return success();
 }
 
 LogicalResult fa3::attention::verifyQuantizations(func::FuncOp function,
-                                                  ForwardOp forward) {
+                                                  ScoredOpInterface scored) {
   for (auto op : function.getBody().getOps<QuantizeOp>()) {
     if (failed(verifyArgument(op, "the source", op.getSource())) ||
         (op.getRotation() &&
          failed(verifyArgument(op, "the rotation", op.getRotation()))) ||
-        failed(verifyResult(op, "values", op.getValues(), forward)) ||
-        failed(verifyResult(op, "scales", op.getScales(), forward)))
+        failed(verifyResult(op, "values", op.getValues(), scored)) ||
+        failed(verifyResult(op, "scales", op.getScales(), scored)))
       return failure();
-    if (!getQuantizedOperand(op, forward).empty() &&
-        op.getLayout() != forward.getLayout())
+    if (!getQuantizedOperand(op, scored).empty() &&
+        op.getLayout() != scored.getLayout())
       return op.emitOpError("expects the layout of the attention that takes "
                             "its values, '")
-             << stringifyLayout(forward.getLayout()) << "', got '"
+             << stringifyLayout(scored.getLayout()) << "', got '"
              << stringifyLayout(op.getLayout()) << "'";
   }
   return success();

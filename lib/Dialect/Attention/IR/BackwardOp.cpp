@@ -18,6 +18,10 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   llvm::interleaveComma(arrays, printer);
   if (getLseGrad())
     printer << " dlse " << getLseGrad();
+  if (hasScales())
+    printer << " quantized(" << getCopies() << " : " << getCopies().getTypes()
+            << ") scales(" << getScales() << " : " << getScales().getTypes()
+            << ")";
   if (!getAux().empty())
     printer << " aux(" << getAux() << " : " << getAux().getTypes() << ")";
   if (getGradAuxAttr()) {
@@ -117,8 +121,8 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   using Operand = OpAsmParser::UnresolvedOperand;
   constexpr size_t kArrays = 6, kResults = 3;
   Builder &builder = parser.getBuilder();
-  SmallVector<Operand> arrays, aux;
-  SmallVector<Type> auxTypes;
+  SmallVector<Operand> arrays, copies, scales, aux;
+  SmallVector<Type> copyTypes, scaleTypes, auxTypes;
   Operand scale, maxQ;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseOperandList(arrays))
@@ -129,8 +133,10 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   bool hasLseGrad = succeeded(parser.parseOptionalKeyword("dlse"));
   if (hasLseGrad && parser.parseOperand(arrays.emplace_back()))
     return failure();
-  SMLoc auxLoc;
-  if (parseTypedOperands(parser, "aux", aux, auxTypes, auxLoc))
+  SMLoc copiesLoc, scalesLoc, auxLoc;
+  if (parseTypedOperands(parser, "quantized", copies, copyTypes, copiesLoc) ||
+      parseTypedOperands(parser, "scales", scales, scaleTypes, scalesLoc) ||
+      parseTypedOperands(parser, "aux", aux, auxTypes, auxLoc))
     return failure();
   SmallVector<int64_t> auxNumbers;
   if (parseAuxNumbers(parser, result, auxNumbers))
@@ -154,6 +160,8 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
            << type.getNumResults();
   if (parser.resolveOperands(arrays, type.getInputs(), typeLoc,
                              result.operands) ||
+      parser.resolveOperands(copies, copyTypes, copiesLoc, result.operands) ||
+      parser.resolveOperands(scales, scaleTypes, scalesLoc, result.operands) ||
       parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
       (hasScale &&
        parser.resolveOperand(scale, builder.getF32Type(), result.operands)) ||
@@ -164,6 +172,8 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   result.addAttribute(
       getOperandSegmentSizesAttrName(result.name),
       builder.getDenseI32ArrayAttr({1, 1, 1, 1, 1, 1, hasLseGrad ? 1 : 0,
+                                    static_cast<int32_t>(copies.size()),
+                                    static_cast<int32_t>(scales.size()),
                                     static_cast<int32_t>(aux.size()),
                                     hasScale ? 1 : 0, hasMaxQ ? 1 : 0}));
   return parseRegions(parser, result);
@@ -370,7 +380,7 @@ static LogicalResult verifySameExtents(BackwardOp op,
 
 LogicalResult BackwardOp::verify() {
   BackwardArrays arrays(*this);
-  if (failed(verifyTypes(*this, arrays)) ||
+  if (failed(verifyTypes(*this, arrays)) || failed(verifyCopies(*this)) ||
       failed(attention::verifyExtents(*this)) || failed(verifyPlaces(*this)) ||
       failed(verifySameExtents(*this, arrays)))
     return failure();

@@ -100,9 +100,19 @@ SmallVector<Role> ForwardOp::getRoles() {
 }
 
 SmallVector<Role> BackwardOp::getRoles() {
-  return listRoles(*this,
-                   {Role::q, Role::k, Role::v, Role::o, Role::lse,
-                    Role::outGrad, Role::lseGrad, Role::aux, Role::scale,
-                    Role::maxQ},
-                   {Role::dq, Role::dk, Role::dv, Role::auxGrads});
+  SmallVector<Role> roles =
+      listRoles(*this,
+                {Role::q, Role::k, Role::v, Role::o, Role::lse, Role::outGrad,
+                 Role::lseGrad, Role::q8, Role::scales, Role::aux, Role::scale,
+                 Role::maxQ},
+                {Role::dq, Role::dk, Role::dv, Role::auxGrads});
+  // Copies are one group of operands in four roles.
+  constexpr Role kCopies[] = {Role::q8, Role::k8, Role::v8, Role::outGrad8};
+  for (auto [role, copy] :
+       llvm::zip(MutableArrayRef(roles).drop_while(
+                     [](Role role) { return role != Role::q8; }),
+                 kCopies))
+    if (role == Role::q8)
+      role = copy;
+  return roles;
 }

@@ -89,6 +89,9 @@ mlir::LogicalResult verifyPlain(ForwardOp op);
 /// C27 and C28 of backward, but for `epilogue` itself.
 mlir::LogicalResult verifyEpilogueGrad(BackwardOp op);
 
+/// C31 to C33 of attention.backward: 8-bit copies and their scales.
+mlir::LogicalResult verifyCopies(BackwardOp op);
+
 /// C18 of forward and C20 of backward: a place comes with lengths.
 mlir::LogicalResult verifyPlaces(ScoredOpInterface op);
 

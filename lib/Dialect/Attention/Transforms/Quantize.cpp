@@ -10,6 +10,7 @@
 #include "fa3/Support/ContractNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace fa3::attention {
@@ -35,12 +36,14 @@ struct Quantize : fa3::attention::impl::QuantizeBase<Quantize> {
 private:
   LogicalResult readOptions();
   LogicalResult readFormats();
-  LogicalResult verify(ForwardOp forward);
+  LogicalResult verify(ScoredOpInterface op);
   FailureOr<Value> addRotation(func::FuncOp function,
-                               ArrayRef<ForwardOp> forwards);
-  QuantizeOp quantizeOperand(OpBuilder &builder, ForwardOp forward,
-                             unsigned operand, Value rotation);
+                               ArrayRef<ScoredOpInterface> ops);
+  /// An operand of `op` that is shared as q (0), k (1) or v (2) is.
+  QuantizeOp quantizeOperand(OpBuilder &builder, ScoredOpInterface op,
+                             Value source, unsigned operand, Value rotation);
   void quantize(ForwardOp forward, Value rotation);
+  void addCopies(BackwardOp backward, Value rotation);
 
   /// Of q and k, and of v.
   Type rowType, valueType;
@@ -110,40 +113,69 @@ LogicalResult Quantize::readOptions() {
   return success();
 }
 
-LogicalResult Quantize::verify(ForwardOp forward) {
-  if (forward.getTransposedV())
-    return forward.emitOpError("cannot be quantized: v is transposed, "
-                               "attention.quantize takes rows of elements");
+/// What operations of either kind must have.
+static LogicalResult verifyHeadDims(ScoredOpInterface op, bool hadamard) {
   for (auto [name, dim] :
-       {std::pair("q", forward.getHeadDim()), {"v", forward.getValueHeadDim()}})
+       {std::pair("q", op.getHeadDim()), {"v", op.getValueHeadDim()}})
     if (dim % 16)
-      return forward.emitOpError("cannot be quantized: 8-bit products take "
-                                 "head dims that are multiples of 16, that of ")
+      return op->emitOpError("cannot be quantized: 8-bit products take "
+                             "head dims that are multiples of 16, that of ")
              << name << " is " << dim;
-  int64_t d = forward.getHeadDim();
+  int64_t d = op.getHeadDim();
   if (hadamard && !getHadamardFactors(d))
-    return forward.emitOpError("cannot be rotated: expects a head dim of 1, 12 "
-                               "or 20 times a power of two for a Hadamard "
-                               "matrix, got ")
+    return op->emitOpError("cannot be rotated: expects a head dim of 1, 12 "
+                           "or 20 times a power of two for a Hadamard "
+                           "matrix, got ")
            << d;
   return success();
 }
 
+/// What copies in attention.backward must have beside that.
+static LogicalResult verifyGradients(BackwardOp op, ArrayRef<Sharing> sharing,
+                                     bool hadamard) {
+  for (Sharing of : sharing)
+    if (of.rows != 0)
+      return op.emitOpError("cannot be quantized: its 8-bit copies have scales "
+                            "for whole sequences, expects scales=tensor or "
+                            "head, got one for ")
+             << of.rows << " rows";
+  if (hadamard && op.getHeadDim() != op.getValueHeadDim())
+    return op.emitOpError("cannot be rotated: expects one head dim of q and v, "
+                          "got ")
+           << op.getHeadDim() << " and " << op.getValueHeadDim();
+  return success();
+}
+
+LogicalResult Quantize::verify(ScoredOpInterface op) {
+  if (auto backward = dyn_cast<BackwardOp>(op.getOperation())) {
+    if (rowType.isInteger() || qTerms != 1)
+      return op->emitOpError("cannot be quantized: its 8-bit copies are one "
+                             "float an element, expects neither qk-format=i8 "
+                             "nor q-terms=2");
+    if (failed(verifyGradients(backward, sharing, hadamard)))
+      return failure();
+  } else if (cast<ForwardOp>(op.getOperation()).getTransposedV()) {
+    return op->emitOpError("cannot be quantized: v is transposed, "
+                           "attention.quantize takes rows of elements");
+  }
+  return verifyHeadDims(op, hadamard);
+}
+
 /// The signs as a further argument of the function.
 FailureOr<Value> Quantize::addRotation(func::FuncOp function,
-                                       ArrayRef<ForwardOp> forwards) {
-  ForwardOp first = forwards.front();
-  for (ForwardOp forward : forwards) {
-    if (forward->getParentOp() != function)
-      return forward.emitOpError("cannot be rotated: expects to lie directly "
-                                 "in a function");
-    if (forward.getHeadDim() == first.getHeadDim() &&
-        forward.getElementType() == first.getElementType())
+                                       ArrayRef<ScoredOpInterface> ops) {
+  ScoredOpInterface first = ops.front();
+  for (ScoredOpInterface op : ops) {
+    if (op->getParentOp() != function)
+      return op->emitOpError("cannot be rotated: expects to lie directly "
+                             "in a function");
+    if (op.getHeadDim() == first.getHeadDim() &&
+        getElementTypeOrSelf(op.getQ()) == getElementTypeOrSelf(first.getQ()))
       continue;
     InFlightDiagnostic diagnostic =
-        forward.emitOpError("cannot be rotated: expects the head dim and "
-                            "element type of the other in its function");
-    diagnostic.attachNote(first.getLoc()) << "it is here";
+        op->emitOpError("cannot be rotated: expects the head dim and "
+                        "element type of the other in its function");
+    diagnostic.attachNote(first->getLoc()) << "it is here";
     return diagnostic;
   }
   Operation *scope = function->getParentOp();
@@ -152,36 +184,36 @@ FailureOr<Value> Quantize::addRotation(func::FuncOp function,
                               "to: its type changes");
   Builder builder(&getContext());
   int64_t d = first.getHeadDim();
-  auto signs = RankedTensorType::get({d}, first.getElementType());
+  auto signs = RankedTensorType::get({d}, getElementTypeOrSelf(first.getQ()));
   auto name = builder.getDictionaryAttr(
       builder.getNamedAttr(kArgumentNameAttr, builder.getStringAttr("signs")));
   unsigned number = function.getNumArguments();
-  if (failed(function.insertArgument(number, signs, name, first.getLoc())))
+  if (failed(function.insertArgument(number, signs, name, first->getLoc())))
     return failure();
   return Value(function.getArgument(number));
 }
 
-QuantizeOp Quantize::quantizeOperand(OpBuilder &builder, ForwardOp forward,
-                                     unsigned operand, Value rotation) {
-  Value source = forward->getOperand(operand);
+QuantizeOp Quantize::quantizeOperand(OpBuilder &builder, ScoredOpInterface op,
+                                     Value source, unsigned operand,
+                                     Value rotation) {
   auto tensor = cast<RankedTensorType>(source.getType());
   auto [rows, isOfTensor] = sharing[operand];
-  int64_t length = tensor.getDimSize(forward.getSequenceAxis());
+  int64_t length = tensor.getDimSize(op.getSequenceAxis());
   int64_t blocks = rows == 0 ? 1
                    : ShapedType::isDynamic(length)
                        ? ShapedType::kDynamic
                        : llvm::divideCeil(length, rows);
-  int64_t extents[] = {
-      isOfTensor ? 1 : tensor.getDimSize(0),
-      isOfTensor ? 1 : tensor.getDimSize(forward.getHeadAxis()), blocks};
+  int64_t extents[] = {isOfTensor ? 1 : tensor.getDimSize(0),
+                       isOfTensor ? 1 : tensor.getDimSize(op.getHeadAxis()),
+                       blocks};
   uint64_t terms = operand == 0 ? qTerms.getValue() : 1;
   SmallVector<int64_t> shape(tensor.getShape());
   shape.back() *= static_cast<int64_t>(terms);
   return QuantizeOp::create(
-      builder, forward.getLoc(),
+      builder, op->getLoc(),
       RankedTensorType::get(shape, operand == 2 ? valueType : rowType),
       RankedTensorType::get(extents, builder.getF32Type()), source, rotation,
-      static_cast<uint64_t>(rows), terms, forward.getLayout());
+      static_cast<uint64_t>(rows), terms, op.getLayout());
 }
 
 void Quantize::quantize(ForwardOp forward, Value rotation) {
@@ -189,8 +221,9 @@ void Quantize::quantize(ForwardOp forward, Value rotation) {
   SmallVector<Value> scaleOperands;
   SmallVector<int64_t> rows;
   for (unsigned operand = 0; operand < 3; ++operand) {
-    QuantizeOp op = quantizeOperand(builder, forward, operand,
-                                    operand == 2 ? Value() : rotation);
+    QuantizeOp op =
+        quantizeOperand(builder, forward, forward->getOperand(operand), operand,
+                        operand == 2 ? Value() : rotation);
     scaleOperands.push_back(op.getScales());
     rows.push_back(sharing[operand].rows);
     forward->setOperand(operand, op.getValues());
@@ -202,27 +235,49 @@ void Quantize::quantize(ForwardOp forward, Value rotation) {
   ++numQuantized;
 }
 
+void Quantize::addCopies(BackwardOp backward, Value rotation) {
+  OpBuilder builder(backward);
+  SmallVector<Value> copies, scaleOperands;
+  // Gradients of o are shared as queries are.
+  for (auto [source, operand] : {std::pair(backward.getQ(), 0),
+                                 {backward.getK(), 1},
+                                 {backward.getV(), 2},
+                                 {backward.getOutGrad(), 0}}) {
+    QuantizeOp op =
+        quantizeOperand(builder, backward, source, operand, rotation);
+    copies.push_back(op.getValues());
+    scaleOperands.push_back(op.getScales());
+  }
+  backward.getCopiesMutable().assign(copies);
+  backward.getScalesMutable().assign(scaleOperands);
+  ++numQuantized;
+}
+
 void Quantize::runOnOperation() {
   if (failed(readOptions()))
     return signalPassFailure();
-  llvm::MapVector<func::FuncOp, SmallVector<ForwardOp>> functions;
-  WalkResult result = getOperation()->walk([&](ForwardOp forward) {
-    if (forward.hasScales())
+  llvm::MapVector<func::FuncOp, SmallVector<ScoredOpInterface>> functions;
+  WalkResult result = getOperation()->walk([&](ScoredOpInterface op) {
+    if (!op.getScales().empty() || (isa<BackwardOp>(op) && !gradients))
       return WalkResult::advance();
-    functions[forward->getParentOfType<func::FuncOp>()].push_back(forward);
-    return WalkResult(verify(forward));
+    functions[op->getParentOfType<func::FuncOp>()].push_back(op);
+    return WalkResult(verify(op));
   });
   if (result.wasInterrupted())
     return signalPassFailure();
-  for (auto &[function, forwards] : functions) {
+  for (auto &[function, ops] : functions) {
     Value rotation;
     if (hadamard) {
-      FailureOr<Value> added = addRotation(function, forwards);
+      FailureOr<Value> added = addRotation(function, ops);
       if (failed(added))
         return signalPassFailure();
       rotation = *added;
     }
-    for (ForwardOp forward : forwards)
-      quantize(forward, rotation);
+    for (ScoredOpInterface op : ops) {
+      if (auto forward = dyn_cast<ForwardOp>(op.getOperation()))
+        quantize(forward, rotation);
+      else
+        addCopies(cast<BackwardOp>(op.getOperation()), rotation);
+    }
   }
 }

@@ -210,7 +210,7 @@ func.func @quantize_computed(%q: !t) -> (!f, !s) {
 !f = tensor<1x2x?x64xf8E4M3FN>
 !s = tensor<1x2x1xf32>
 func.func @quantize_unused(%q: !t) -> !f {
-  // expected-error @+1 {{expects its scales to be used by 'attention.forward' or returned}}
+  // expected-error @+1 {{expects its scales to be used by the attention or returned}}
   %y, %s = attention.quantize %q : !t -> !f, !s
   return %y : !f
 }
@@ -221,7 +221,7 @@ func.func @quantize_unused(%q: !t) -> !f {
 !f = tensor<1x2x?x64xf8E4M3FN>
 !s = tensor<1x2x1xf32>
 func.func @quantize_used(%q: !t) -> (!f, !s) {
-  // expected-error @+1 {{expects its scales to be used by 'attention.forward' or returned}}
+  // expected-error @+1 {{expects its scales to be used by the attention or returned}}
   %y, %s = attention.quantize %q : !t -> !f, !s
   // expected-note @+1 {{they are used here}}
   %n = arith.negf %s : !s

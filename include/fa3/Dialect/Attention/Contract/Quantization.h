@@ -28,15 +28,15 @@ struct HostQuantization {
   mlir::Value batch, heads, rows;
 };
 
-/// The operand of `forward`, which may be null, that is a result of `op`: "q",
-/// "k" or "v"; empty if there is none.
-llvm::StringRef getQuantizedOperand(QuantizeOp op, ForwardOp forward);
+/// The operand of `scored`, which may be null, that is a result of `op`: "q",
+/// "k", "v" or, of gradients, "do"; empty if there is none.
+llvm::StringRef getQuantizedOperand(QuantizeOp op, ScoredOpInterface scored);
 
 /// Checks that every attention.quantize of `function` takes arguments of the
-/// function, agrees in layout with `forward`, which may be null, and has each
+/// function, agrees in layout with `scored`, which may be null, and has each
 /// result returned or used by it.
 mlir::LogicalResult verifyQuantizations(mlir::func::FuncOp function,
-                                        ForwardOp forward);
+                                        ScoredOpInterface scored);
 
 /// Whether an element of the Hadamard matrix of an order is -1. `row` and
 /// `column` are indices or tiles of them.

@@ -363,6 +363,18 @@ def Attention_BackwardOp : Attention_Op<"backward", [
 
     `group` is that of the forward.
 
+    With `quantized` the two products above that contract head dims are of 8-bit
+    floats, with sums in fp32: x of q8 and k8, the gradient of p of do8 and v8,
+    each in units of its of the four `scales` (b', h'), which batches and heads
+    share as in `attention.forward`:
+    ```
+    x     = scale * qs * ks * sum_c q8[i, c] * k8[j, c]
+    dz    = p * (dos * vs * sum_c do8[i, c] * v8[j, c] - delta)
+    ```
+    The other three products are of q, k, do and of p and dx in 16 bits, as
+    without it; of v only the type of its gradient is left. lse is that of scores
+    of q8 and k8, if weights shall sum up to 1.
+
     `blocks [m, n]` is that of the forward. `blocks_by_key` says the same the
     other way round: it takes (index b, h, block of keys, t), where h is a query
     head, and yields how many blocks of queries `mask_mod` has to look at beside
@@ -431,11 +443,20 @@ def Attention_BackwardOp : Attention_Op<"backward", [
         row that it yields, which without an index in front of the head has no
         batch. Without lengths there is no `max_q` beside it.
     C30. `group` is at least 1, and static numbers of heads agree with it.
+    C31. q8, k8, v8 and do8 come together, with four scales. They have the shapes
+        of q, k, v and do and one element type, f8E4M3FN or f8E5M2; head dims are
+        multiples of 16 up to 256.
+    C32. scales are of rank 3 and f32, with a last extent of 1: for whole
+        sequences.
+    C33. beside them there are no lengths, places, `max_q`, lists of blocks,
+        `grad_aux` and `epilogue`.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        AnyRankedTensor:$o, AnyRankedTensor:$lse,
                        AnyRankedTensor:$outGrad,
                        Optional<AnyRankedTensor>:$lseGrad,
+                       Variadic<AnyRankedTensor>:$copies,
+                       Variadic<AnyRankedTensor>:$scales,
                        Variadic<AnyRankedTensor>:$aux, Optional<F32>:$scale,
                        Optional<Index>:$maxQ,
                        OptionalAttr<DenseI64ArrayAttr>:$gradAux,
@@ -474,6 +495,9 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     ::mlir::Type getElementType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getElementType();
     }
+    /// Whether there are 8-bit copies of operands, and with them scales.
+    bool hasScales() { return !getScales().empty(); }
+    int64_t getScaleRows(unsigned) { return 0; }
     /// Numbers of the auxiliary operands whose gradients are asked for.
     ::llvm::ArrayRef<int64_t> getAuxNumbers() {
       return getGradAux().value_or(::llvm::ArrayRef<int64_t>());

@@ -265,6 +265,12 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
     about the digits of bf16; k and v have one number an element as before. The
     first product then is two.
 
+    With `gradients` every `attention.backward` without 8-bit copies gets those
+    of its q, k, v and do, for the two of its products that contract head dims.
+    Their scales are for whole sequences, so `scales` is `tensor` or `head`
+    then; `hadamard` rotates v and do as well, whose products do not change.
+    lse should be that of the 8-bit forward.
+
     Fails on head dims that 8-bit products do not have (multiples of 16) and,
     with `hadamard`, on head dims other than 1, 12 or 20 times a power of two,
     on attention that does not lie directly in a function, on several in one
@@ -298,7 +304,9 @@ def Quantize : Pass<"attention-quantize", "::mlir::ModuleOp"> {
                "rows of q, k and v that share a scale, one number for all or "
                "three (default 128)">,
     Option<"hadamard", "hadamard", "bool", "false",
-           "rotate q and k by a Hadamard matrix; its signs are a further argument">
+           "rotate q and k by a Hadamard matrix; its signs are a further argument">,
+    Option<"gradients", "gradients", "bool", "false",
+           "give gradients 8-bit copies of q, k, v and do, too">
   ];
   let statistics = [
     Statistic<"numQuantized", "quantized", "attention operations rewritten"> ];

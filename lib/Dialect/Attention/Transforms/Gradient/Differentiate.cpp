@@ -317,7 +317,8 @@ void Differentiation::build(StringRef name) {
       builder, loc, results[0], results[1], results[2],
       ArrayRef(results).drop_front(3), lookup(forward.getQ()),
       lookup(forward.getK()), lookup(forward.getV()), last[0], last[1], last[2],
-      ofLse ? Value(last[3]) : Value(), aux, scale,
+      ofLse ? Value(last[3]) : Value(), /*copies=*/ValueRange(),
+      /*scales=*/ValueRange(), aux, scale,
       forward.getMaxQ() ? lookup(forward.getMaxQ()) : Value(),
       gradAux.empty() ? DenseI64ArrayAttr()
                       : builder.getDenseI64ArrayAttr(gradAux),

@@ -106,10 +106,31 @@ void BackwardReference::storeRow(Value count, Value sums, Value at,
 // Gradients
 //===----------------------------------------------------------------------===//
 
+Value BackwardReference::getUnit(ArrayRef<unsigned> copies,
+                                 ArrayRef<Value> place) {
+  Value unit = number(1);
+  if (!op.hasScales())
+    return unit;
+  for (unsigned copy : copies) {
+    Value scales = host.scales[copy];
+    auto share = [&](unsigned axis, Value count) -> Value {
+      Value extent = memref::DimOp::create(b, scales, axis);
+      return arith::DivUIOp::create(
+          b, arith::MulIOp::create(b, place[axis], extent), count);
+    };
+    unit = mul(
+        unit, load(scales, {share(0, host.batch), share(1, host.heads), zero}));
+  }
+  return unit;
+}
+
 BackwardReference::Score BackwardReference::buildScore(ArrayRef<Value> place,
                                                        ArrayRef<Value> ofQuery,
                                                        ArrayRef<Value> ofKey) {
-  Value x = round(mul(dot(headDim, host.q, ofQuery, host.k, ofKey), scale));
+  Value product = op.hasScales()
+                      ? dot(headDim, host.q8, ofQuery, host.k8, ofKey)
+                      : dot(headDim, host.q, ofQuery, host.k, ofKey);
+  Value x = round(mul(product, mul(scale, getUnit({0, 1}, place))));
   if (op.getScoreMod().empty())
     return {x, x};
   // In f32, as in every implementation: large scores are rounded.
@@ -230,7 +251,10 @@ void BackwardReference::buildPair(ArrayRef<Value> place,
   if (rest)
     exponent = sub(exponent, rest);
   Value weight = round(math::ExpOp::create(b, exponent));
-  Value ofWeight = round(dot(valueHeadDim, outGrad, atGrad, host.v, ofKey));
+  Value ofWeight =
+      op.hasScales() ? dot(valueHeadDim, host.outGrad8, ofQuery, host.v8, ofKey)
+                     : dot(valueHeadDim, outGrad, atGrad, host.v, ofKey);
+  ofWeight = round(mul(ofWeight, getUnit({3, 2}, place)));
   Value kept = weight;
   if (!op.getKeepMod().empty()) {
     auto scored = cast<ScoredOpInterface>(op.getOperation());

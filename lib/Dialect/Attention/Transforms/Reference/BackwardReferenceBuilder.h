@@ -8,6 +8,7 @@
 #define FA3_LIB_DIALECT_ATTENTION_TRANSFORMS_REFERENCE_BACKWARDREFERENCEBUILDER_H
 
 #include "BackwardReference.h"
+#include "QuantizeReference.h"
 #include "ReferenceLoops.h"
 #include "ReferenceRegion.h"
 #include "fa3/Dialect/Attention/IR/AuxPlace.h"
@@ -92,6 +93,9 @@ private:
                  llvm::ArrayRef<mlir::Value> ofQuery,
                  llvm::ArrayRef<mlir::Value> ofKey, mlir::Value lse,
                  mlir::Value rest, mlir::Value delta);
+  /// The product of the scales of 8-bit copies at a place, 1 without any.
+  mlir::Value getUnit(llvm::ArrayRef<unsigned> copies,
+                      llvm::ArrayRef<mlir::Value> place);
   Score buildScore(llvm::ArrayRef<mlir::Value> place,
                    llvm::ArrayRef<mlir::Value> ofQuery,
                    llvm::ArrayRef<mlir::Value> ofKey);
@@ -128,6 +132,8 @@ private:
   }
   mlir::Value widen(mlir::Value value) { return convert(value, compute); }
   mlir::Value convert(mlir::Value value, mlir::Type type) {
+    if (value.getType().getIntOrFloatBitWidth() == 8)
+      value = decodeFloat8(b, value);
     unsigned from = value.getType().getIntOrFloatBitWidth(),
              to = type.getIntOrFloatBitWidth();
     if (from < to)
