@@ -329,8 +329,10 @@ std::optional<BackwardPart> BackwardPlanner::planFused() const {
   constexpr int64_t kColumns[] = {128, 64};
   constexpr int64_t kGroups = 2;
   const BackwardDemand &demand = getDemandOfFused();
-  // What is random has no room beside all sums.
-  if (demand.dropsWeights)
+  // What is random has no room beside all sums. And what a step gives to dq
+  // goes through two entries of memory, which wider heads would fill twice.
+  constexpr int64_t kWidestHead = 128;
+  if (demand.dropsWeights || facts.d > kWidestHead)
     return std::nullopt;
   // Scores and gradients of weights, and what is converted. Numbers of pairs
   // that only masks take are alive in steps of their own.

@@ -336,3 +336,13 @@ TEST(BackwardPlan, PlansOfAnyLengthSayFromWhereOnTheyAreFaster) {
     }
   }
 }
+
+/// dq of one step of such heads has no place, however few columns dv has.
+TEST(BackwardPlan, WiderHeadsHaveNoFusedForm) {
+  BackwardFacts facts = makeBackwardFacts(256);
+  for (int64_t dv : {8, 16, 32}) {
+    facts.dv = dv;
+    EXPECT_FALSE(planOf(facts).isFused()) << dv;
+    EXPECT_EQ(plan(facts, fused).refusal.substr(0, 17), "has no fused form");
+  }
+}
