@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Tuning/BackwardPlan.h"
+#include "GradientCode.h"
 #include "fa3/Machine/Chip.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -158,7 +159,8 @@ BackwardPlanner::countRegisters(const BackwardProducts &products) const {
     registers = options.pipelined ? kOfQueriesOfTwo : kOfQueries;
   else if (options.pipelined)
     registers = kOfKeysOfTwo;
-  registers -= demand.loadedTiles * kAddressRegisters;
+  registers -= demand.loadedTiles * kAddressRegisters +
+               countCode(facts, products).registers;
   int64_t longest = std::max(facts.d, facts.dv);
   if (demand.hasLargeScores && products.dk && products.dv) {
     bool isShort = longest < kShortHead;
@@ -179,7 +181,8 @@ BackwardPlanner::countRegisters(const BackwardProducts &products) const {
 int64_t BackwardPlanner::countQuarters(const BackwardProducts &products) const {
   // Scores and gradients of weights, and what of both is converted; one step
   // of keys is converted after the other where queries are rows.
-  int64_t quarters = 2 + 2 * demand.keptTiles + 2 * demand.loadedTiles;
+  int64_t quarters = 2 + 2 * demand.keptTiles + 2 * demand.loadedTiles +
+                     countCode(facts, products).quarters;
   if (products.needsGradient())
     quarters += 2;
   quarters += products.ofKeys ? 2 : 1;
@@ -340,6 +343,8 @@ std::optional<BackwardPart> BackwardPlanner::planFused() const {
                      2 * demand.scoresUseNumbers;
   // The form that is asked for is given with some spills.
   bool isAsked = asksFor(options::BackwardForm::Fused);
+  if (!isAsked)
+    quarters += countQuartersOfFused(demand);
   int64_t ofSequences = facts.hasLengths && !facts.knowsHeads && !isAsked
                             ? kSequenceRegisters
                             : 0;

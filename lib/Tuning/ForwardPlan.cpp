@@ -160,12 +160,12 @@ int64_t Planner::getWidestListed(int64_t rows) const {
   // Numbers that lists are read with stay alive beside code of the mask: with
   // 128 keys and wide heads, or several integers of a key, ptxas spills; with
   // heads of 128 unless the mask compares the key once, or where lengths are
-  // known an integer of it.
+  // known an integer of it, and looks at the query in no other way.
   const RegionDemand &demand = facts.demand;
   bool isKnown = knowsLengths(facts);
-  bool isSimple = demand.keyUses <= 1 &&
-                  demand.keyNumbers <= (isKnown ? 1 : 0) &&
-                  demand.loadedTiles + demand.bulkTiles == 0;
+  bool isSimple =
+      demand.keyUses <= 1 && demand.keyNumbers <= (isKnown ? 1 : 0) &&
+      demand.loadedTiles + demand.bulkTiles == 0 && demand.queryValues == 0;
   int64_t columns = facts.d + facts.dv;
   bool isWide =
       columns > kWideColumns || (columns == kWideColumns && !isSimple);

@@ -127,6 +127,7 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
       d + dv > model.wideColumns && blockM > 128 && demand.bulkTiles > 0;
   int64_t steps = std::max<int64_t>(needsIndex || isTight,
                                     countStepsOfNumbers(d + dv, demand));
+  steps += demand.pairQuotients ? model.stepsOfQuotient : 0;
   columns -= steps * kStep;
   // Three groups beside narrow heads have no room for numbers of many keys.
   constexpr int64_t kNarrowHeads = 160, kFewKeys = 64;

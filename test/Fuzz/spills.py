@@ -77,12 +77,14 @@ def main():
     parser.add_argument("--opt", default="fa3-opt")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--only", type=int, nargs="+", metavar="N",
+                        help="these problems in place of --count from --first")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=int, default=300)
     parser.add_argument("--save", help="folder for the modules")
     args = parser.parse_args()
-    numbers = range(args.first, args.first + args.count)
+    numbers = args.only or range(args.first, args.first + args.count)
     jobs = [(number, direction) for number in numbers for direction in DIRECTIONS]
     counts = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

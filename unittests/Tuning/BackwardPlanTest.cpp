@@ -151,6 +151,62 @@ TEST(BackwardPlan, ListedBlocks) {
   }
 }
 
+TEST(BackwardPlan, CodeNarrowsSteps) {
+  BackwardFacts plain = makeBackwardFacts(96);
+  auto narrows = [&](llvm::function_ref<void(BackwardDemand &)> edit,
+                     int64_t part) {
+    BackwardFacts facts = plain;
+    edit(facts.demand);
+    return planOf(facts, split).parts[part].tile.blockN <
+           planOf(plain, split).parts[part].tile.blockN;
+  };
+  // Queries are columns of the first kernel, keys of the second.
+  EXPECT_TRUE(narrows([](auto &demand) { demand.ofQueries.quotients = 1; }, 0));
+  EXPECT_TRUE(narrows([](auto &demand) { demand.ofQueries.elements = 1; }, 0));
+  EXPECT_TRUE(narrows([](auto &demand) { demand.ofPairs = 1; }, 0));
+  EXPECT_FALSE(narrows([](auto &demand) { demand.ofKeys.others = 1; }, 0));
+  EXPECT_FALSE(narrows([](auto &demand) { demand.ofKeys.quotients = 2; }, 1));
+  EXPECT_TRUE(narrows([](auto &demand) { demand.ofKeys.quotients = 3; }, 1));
+  // A coordinate as a number, or where an element is, is one of them.
+  plain.demand.usesNumbers = true;
+  EXPECT_FALSE(
+      narrows([](auto &demand) { demand.ofQueries.quotients = 1; }, 0));
+  EXPECT_TRUE(narrows([](auto &demand) { demand.ofQueries.quotients = 2; }, 0));
+}
+
+TEST(BackwardPlan, DerivativesBesideMasksNarrowSteps) {
+  BackwardFacts facts = makeBackwardFacts(64);
+  facts.demand.keptTiles = 1;
+  auto width = [&] { return planOf(facts, split).parts[0].tile.blockN; };
+  int64_t alone = width();
+  facts.demand.sharedValues = 3;
+  EXPECT_EQ(width(), alone);
+  facts.demand.isMasked = true;
+  EXPECT_LT(width(), alone);
+  facts.demand.sharedValues = 1;
+  EXPECT_EQ(width(), alone);
+  facts.demand.ofKeys.conditions = 1;
+  EXPECT_LT(width(), alone);
+}
+
+TEST(BackwardPlan, FusedHasNoRoomForCodeOfColumns) {
+  for (int64_t d : {64, 128}) {
+    BackwardFacts facts = makeBackwardFacts(d);
+    facts.demand.isMasked = true;
+    facts.demand.ofQueries.conditions = facts.demand.ofKeys.quotients = 1;
+    EXPECT_TRUE(planOf(facts).isFused());
+    for (int64_t KeptValues::*kept :
+         {&KeptValues::quotients, &KeptValues::elements}) {
+      BackwardFacts other = facts;
+      other.demand.ofQueries.*kept = 1;
+      EXPECT_FALSE(planOf(other).isFused());
+      EXPECT_TRUE(planOf(other, fused).isFused());
+    }
+    facts.demand.masksAll = true;
+    EXPECT_FALSE(planOf(facts).isFused());
+  }
+}
+
 TEST(BackwardPlan, UnknownLengthsAreLong) {
   BackwardFacts facts = makeBackwardFacts(64);
   EXPECT_TRUE(planOf(facts).isFused());

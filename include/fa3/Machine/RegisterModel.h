@@ -34,6 +34,16 @@ struct RegisterModel {
   // Tiles that make ptxas keep more than is counted.
   int64_t wideColumns, manyKeyUses, stepsOfKeyNumber;
 
+  // What tiles of gradients keep of mask and score code, in quarters of a tile
+  // of scores or in registers.
+  int64_t columnQuarters, pairQuarters, manyShared, sharedQuarters,
+      besideQuarters, manyKeyQuotients, keyQuarters;
+  int64_t guardedLoads, guardedLoadsOfLong, loadsBesideLarge, rowElements;
+  int64_t unevenRows, unevenShared;
+
+  // Steps by which a quotient for each pair makes a block of keys narrower.
+  int64_t stepsOfQuotient;
+
   // What a consumer may take, by the number of consumers.
   int64_t tileOfTwo, tileOfThree, tileOfFour;
   int64_t tile8OfTwo, tile8OfThree;

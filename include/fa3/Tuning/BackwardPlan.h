@@ -55,11 +55,25 @@ struct BackwardPart {
   TileChoice tile; ///< rows and columns of the scores of a step
 };
 
+/// Values that code makes of a query or a key alone, and meets pairs with.
+struct KeptValues {
+  /// What divisions make, elements that are read, conditions, and the rest;
+  /// not the query or the key itself, or sums of it.
+  int64_t quotients = 0, elements = 0, conditions = 0, others = 0;
+  int64_t count() const { return quotients + elements + conditions + others; }
+};
+
 /// What is alive in registers beside the products of a step, in tiles of
 /// scores: values that the gradient of score code reuses, and tiles that
 /// threads load.
 struct BackwardDemand {
   int64_t keptTiles = 0, loadedTiles = 0;
+  /// How many values of a score its derivative shares with score code.
+  int64_t sharedValues = 0;
+  KeptValues ofQueries, ofKeys;
+  /// Numbers of pairs that no score enters and that are no sums of the query
+  /// and the key; quotients of pairs by what is no constant.
+  int64_t ofPairs = 0;
   /// Whether masks or score code compute with the number of a key or query, a
   /// quarter of a tile; whether score code alone does.
   bool usesNumbers = false, scoresUseNumbers = false;
@@ -67,6 +81,8 @@ struct BackwardDemand {
   /// what weights are.
   bool hasLargeScores = false;
   bool isMasked = false;
+  /// Whether the mask is the same for all pairs.
+  bool masksAll = false;
   /// Whether masks or score code read an element for each query or key.
   bool readsElements = false;
   bool hasScoreCode = false;

@@ -32,6 +32,10 @@ struct RegionDemand {
   /// Integers of a key, made by division by constants or of its bits, that are
   /// looked at together with the query.
   int64_t keyDigits = 0;
+  /// Conditions of a query and elements that are read for it.
+  int64_t queryValues = 0;
+  /// Quotients for each pair by numbers that are no constants.
+  int64_t pairQuotients = 0;
   /// Keys whose numbers agree in all bits but the last ones, where code of a
   /// query and a key computes for them together what it takes apart for each
   /// (the bits of a random number); 0 without such code. A block has whole

@@ -311,6 +311,12 @@ ScalarRegionExpander::Entry fa3::bothHold(ImplicitLocOpBuilder &b,
   return {arith::AndIOp::create(b, first, second), varies};
 }
 
+bool fa3::isQuotient(Operation *op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
+             arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemSIOp,
+             arith::RemUIOp>(op);
+}
+
 /// Whether an operation on the key gives an integer that stays in a register
 /// for each key, given those before it.
 static bool isKeptNumber(Operation *op, const llvm::DenseSet<Value> &kept) {
@@ -318,9 +324,7 @@ static bool isKeptNumber(Operation *op, const llvm::DenseSet<Value> &kept) {
     return false;
   if (isa<tensor::ExtractOp>(op))
     return true;
-  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
-           arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemSIOp,
-           arith::RemUIOp>(op))
+  if (!isQuotient(op))
     return false;
   return kept.contains(op->getOperand(0)) ||
          !matchPattern(op->getOperand(1), m_Constant());
@@ -359,31 +363,32 @@ static int64_t countDigits(Region &region,
                            const llvm::DenseMap<Value, unsigned> &varies) {
   using Expander = ScalarRegionExpander;
   llvm::SmallDenseSet<Value> made, digits;
+  llvm::SmallDenseMap<Value, bool> isUp;
   for (Operation &op : region.front()) {
-    bool isMade =
-        isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
-            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemSIOp,
-            arith::RemUIOp, arith::ShRUIOp, arith::ShRSIOp, arith::AndIOp>(op);
+    bool isMade = isQuotient(&op) ||
+                  isa<arith::ShRUIOp, arith::ShRSIOp, arith::AndIOp>(op);
     for (Value operand : op.getOperands())
       isMade |= made.contains(operand);
     for (Value result : op.getResults()) {
       unsigned own = varies.lookup(result);
       // Conditions are no numbers.
       if (isMade && own == Expander::Columns &&
-          result.getType().isIntOrIndex() && !result.getType().isInteger(1))
+          result.getType().isIntOrIndex() && !result.getType().isInteger(1)) {
         made.insert(result);
+        isUp[result] = isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op);
+      }
       if (own == Expander::Both)
         for (Value operand : op.getOperands())
           if (made.contains(operand))
             digits.insert(operand);
     }
   }
-  return digits.size();
+  // One that is rounded up keeps what it is rounded from.
+  return digits.size() +
+         llvm::count_if(digits, [&](Value digit) { return isUp[digit]; });
 }
 
-/// Whether an operation is a quotient that is the same for all numbers of a
-/// block.
-static bool isUniformQuotient(Operation *op, Value number, int64_t span) {
+bool fa3::isUniformQuotient(Operation *op, Value number, int64_t span) {
   APInt divisor;
   return isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op) &&
          op->getOperand(0) == number &&
@@ -440,6 +445,10 @@ void fa3::addRegionDemand(Region &region, tile::LoadPolicy loads,
         demand.loadedTiles += bits > 32 ? 2 : 1;
       demand.bulkBytes += inBulk ? bits / 8 : 0;
     }
+    demand.queryValues += all == Expander::Rows && op.getNumResults() == 1 &&
+                          (extract || op.getResult(0).getType().isInteger(1));
+    demand.pairQuotients += all == Expander::Both && isQuotient(&op) &&
+                            !matchPattern(op.getOperand(1), m_Constant());
     if (!(all & Expander::Columns))
       continue;
     if (all == Expander::Columns && isKeptNumber(&op, kept)) {

@@ -108,6 +108,13 @@ ScalarRegionExpander::Entry bothHold(mlir::ImplicitLocOpBuilder &b,
                                      ScalarRegionExpander::Entry x,
                                      ScalarRegionExpander::Entry y);
 
+/// Whether an operation divides integers, or gives what is left.
+bool isQuotient(mlir::Operation *op);
+
+/// Whether an operation is a quotient that is the same for all numbers of a
+/// block.
+bool isUniformQuotient(mlir::Operation *op, mlir::Value number, int64_t span);
+
 /// Adds what a region asks for. The last two of its arguments are query and
 /// key. With `spans` the queries and the keys of a block are the first numbers
 /// of one of as many, or some of them: a quotient of a number by a multiple of

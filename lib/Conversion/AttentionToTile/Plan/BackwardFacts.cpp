@@ -4,6 +4,7 @@
 #include "../Auxiliary/BackwardAux.h"
 #include "../Emit/Places.h"
 #include "../Emit/ScalarRegion.h"
+#include "KeptValues.h"
 #include "ScoreRange.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -48,6 +49,10 @@ readDemand(BackwardOp op, std::optional<std::pair<int64_t, int64_t>> spans,
         cast<attention::YieldOp>(gradient.front().getTerminator()).getValue();
     demand.keptTiles = yielded != gradient.getArgument(1);
   }
+  demand.sharedValues = countSharedValues(op.getScoreMod(), gradient);
+  for (Region *region : {&op.getScoreMod(), &op.getMaskMod()})
+    addKeptValues(*region, spans, demand);
+  demand.masksAll = demand.isMasked && isSameForAll(op.getMaskMod());
   return demand;
 }
 
