@@ -114,8 +114,6 @@ private:
   /// beside a mask where heads are not short, or tiles of f16 where they are.
   static constexpr int64_t kStatisticRegisters = 8,
                            kTightStatisticRegisters = 12;
-  /// Scales of 8-bit copies and addresses of these beside the others.
-  static constexpr int64_t kUnitRegisters = 8;
   /// Registers of a thread, of 240, that sums, scores and what is converted of
   /// them may fill in the fused form; statistics of queries come from shared
   /// memory one by one. And those that numbers of sequences take where the
@@ -125,6 +123,9 @@ private:
   static constexpr int64_t kStep = 16;
   /// More bring nothing, and spill first.
   static constexpr int64_t kWidest = 96;
+  /// The same of dk and dv together, of more than one block of columns, beside
+  /// 8-bit copies, whose addresses and scales take registers, too.
+  static constexpr int64_t kWidestOfCopies = 64;
   /// The same of gradients of auxiliary operands, which have no product to
   /// spend registers on, and may have elements in shared memory.
   static constexpr int64_t kWidestOfAux = 64;
@@ -167,8 +168,6 @@ BackwardPlanner::countRegisters(const BackwardProducts &products) const {
     bool isTight = isShort ? demand.widensHalf : demand.isMasked;
     registers -= isTight ? kTightStatisticRegisters : kStatisticRegisters;
   }
-  if (facts.hasCopies && products.ofKeys)
-    registers -= kUnitRegisters;
   if (products.needsGradient())
     registers -= std::max<int64_t>(0, longest - kShortHead) /
                  (byQuery ? kPerAddressOfQueries : kPerAddress);
@@ -249,6 +248,9 @@ int64_t BackwardPlanner::alignStep(const BackwardProducts &products,
 int64_t BackwardPlanner::getWidestStep(const BackwardProducts &products) const {
   bool isAux = products.aux != BackwardProducts::None;
   int64_t widest = isAux ? kWidestOfAux : kWidest;
+  if (facts.hasCopies && products.dk && products.dv &&
+      std::max(facts.d, facts.dv) > kBlock)
+    widest = kWidestOfCopies;
   return alignStep(products, std::min({getWidestByRegisters(products),
                                        getWidestByMemory(products), widest}));
 }

@@ -104,6 +104,14 @@ def _parser():
     _timed(quantize, 11)
     arguments.add_tools(quantize)
     _backward(commands)
+    copies = commands.add_parser("copies", help="gradients with 8-bit copies")
+    copies.add_argument("--time", action="store_true",
+                        help="times and errors beside those of 16 bits")  # fmt: skip
+    copies.add_argument("--train", type=int, metavar="STEPS", default=0,
+                        help="a training run beside one with 16 bits, of hundreds")  # fmt: skip
+    copies.add_argument("--lengths", type=_numbers, default=[2048, 8192])
+    _timed(copies, 11)
+    arguments.add_tools(copies)
     serving = commands.add_parser(
         "serving", help="packed, padded and paged sequences, new keys, splits"
     )
@@ -152,6 +160,8 @@ def main():
         from fa3_device import quantize as command
     elif given.command == "backward":
         from fa3_device import backward as command
+    elif given.command == "copies":
+        from fa3_device import copies as command
     elif given.command == "serving":
         from fa3_device import serving as command
     elif given.command == "masks":

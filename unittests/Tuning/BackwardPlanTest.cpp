@@ -329,6 +329,13 @@ TEST(BackwardPlan, OptionsGiveTilesOfAllKernels) {
   }
 }
 
+static std::string print(const BackwardPlan &plan) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  plan.print(os);
+  return text;
+}
+
 TEST(BackwardPlan, PrintsEveryDecision) {
   BackwardFacts facts = makeBackwardFacts(64);
   facts.aux.resize(3);
@@ -338,12 +345,6 @@ TEST(BackwardPlan, PrintsEveryDecision) {
   facts.aux[2].aux = BackwardProducts::OfTable;
   BackwardPlanOptions options = split;
   options.blockN = 32;
-  auto print = [](const BackwardPlan &plan) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    plan.print(os);
-    return text;
-  };
   EXPECT_EQ(print(planOf(facts, options)),
             "  form: split, nothing is added in memory\n"
             "  tile of dkdv: 128 keys x 32 queries\n"
@@ -372,6 +373,19 @@ TEST(BackwardPlan, PrintsEveryDecision) {
             "  tile of dq: 128 queries x 32 keys\n"
             "  tile of dkdv: 128 keys x 32 queries\n"
             "  scores may be large: dq comes first and sums weights\n");
+}
+
+TEST(BackwardPlan, CopiesOf8BitsAreSplitWithNarrowStepsOfKeys) {
+  BackwardFacts facts = makeBackwardFacts(96);
+  facts.hasCopies = true;
+  EXPECT_EQ(print(planOf(facts)), "  form: split, nothing is added in memory\n"
+                                  "  tile of dkdv: 128 keys x 64 queries\n"
+                                  "  tile of dq: 128 queries x 96 keys\n");
+  facts = makeBackwardFacts(64);
+  facts.hasCopies = true;
+  EXPECT_EQ(print(planOf(facts)), "  form: split, nothing is added in memory\n"
+                                  "  tile of dkdv: 128 keys x 96 queries\n"
+                                  "  tile of dq: 128 queries x 96 keys\n");
 }
 
 /// Below it the plan of known lengths is the split form, from there on that of
