@@ -78,14 +78,18 @@
 // KNOWN: tile of dkdv: 128 keys x 64 queries
 // REDEFINE: %{length} = ?
 
-// The kernel of all gradients has no room for quotients of queries, nor for a
-// mask that is the same for all pairs.
+// The kernel of all gradients has no room for quotients or elements of queries, nor
+// for a mask that is the same for all pairs.
 // REDEFINE: %{name} = blocks
 // REDEFINE: %{dim} = 128
 // RUN: %{module} && %{plan} --check-prefix=SPLIT
 // REDEFINE: %{name} = same
 // REDEFINE: %{dim} = 64
 // RUN: %{module} && %{plan} --check-prefix=SPLIT
+// REDEFINE: %{name} = compared
+// REDEFINE: %{aux} = aux(%%t : tensor<?xbf16>)
+// RUN: %{module} && %{plan} --check-prefix=SPLIT
+// REDEFINE: %{aux} =
 // SPLIT: form: split
 
 // stepsOfQuotient: in forwards, a quotient for each pair.
@@ -215,6 +219,13 @@ func.func @g(%q: !t {tile.name = "q"}, %k: !t {tile.name = "k"}, %v: !t {tile.na
     mask_mod (%b, %h, %i, %j) {
       %c1 = arith.constant 1 : index
       %x = arith.cmpi eq, %b, %c1 : index
+      attention.yield %x : i1
+    }
+//--- compared.txt
+    mask_mod (%b, %h, %i, %j) {
+      %zero = arith.constant 0.0 : bf16
+      %e = tensor.extract %t[%i] : tensor<?xbf16>
+      %x = arith.cmpf one, %e, %zero : bf16
       attention.yield %x : i1
     }
 //--- forward.mlir

@@ -93,9 +93,12 @@ bool RegionValues::meets(Value value, unsigned what) const {
   });
 }
 
-/// Whether an element is read, with or without a change of its type.
+/// Whether an element is read, with or without a change of its type, or
+/// compared with what is the same for all pairs.
 static bool isRead(Value value) {
   Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::CmpIOp, arith::CmpFOp>(op))
+    return llvm::any_of(op->getOperands(), isRead);
   while (op && isa<arith::ExtFOp, arith::IndexCastOp, arith::SIToFPOp>(op))
     op = op->getOperand(0).getDefiningOp();
   return op && isa<tensor::ExtractOp>(op);
