@@ -129,6 +129,8 @@ static constexpr FittedConstant kTable[] = {
     FITTED(producerOfMore, 24, "assign-registers.mlir", "beside more"),
     FITTED(converter, 56, "assign-registers.mlir",
            "with a group that converts"),
+    FITTED(wideConverter, 96, "assign-registers.mlir",
+           "with one that converts to more than 8 bits"),
     // Operands held in registers. One step is not worth it, and more leave
     // nothing for code that is not counted. Conversions to 8 bits and tiles for
     // element code of more than `narrowRead` columns take registers as well, by
@@ -181,9 +183,9 @@ int64_t RegisterModel::getTermsBudget(int64_t consumers) const {
 }
 
 int64_t RegisterModel::getProducerRegisters(int64_t consumers, bool keepsMuch,
-                                            bool converts) const {
-  if (converts)
-    return converter;
+                                            unsigned convertedBits) const {
+  if (convertedBits)
+    return convertedBits > 8 ? wideConverter : converter;
   switch (consumers) {
   case 1:
     return producerOfOne;

@@ -59,7 +59,7 @@ static std::optional<ProblemClass> classifyForward(attention::ForwardOp op) {
   // What is measured has as many queries as keys; few want other tiles. And it
   // has one number for an element of q.
   constexpr int64_t kFewQueries = 256;
-  if (!mask || op.getQTerms() != 1 || op.hasLengths() ||
+  if (!mask || op.getQTerms() != 1 || op.hasNibbles() || op.hasLengths() ||
       (!queries.isDynamicDim(axis) && queries.getDimSize(axis) < kFewQueries))
     return std::nullopt;
   ProblemClass problem;

@@ -27,7 +27,10 @@ public:
   FailureOr<ForwardPlan> plan();
 
 private:
-  int64_t getStep() const { return facts.is8Bit ? kStep8Bit : kStep16Bit; }
+  /// Two warps unpack or transpose as many keys as an 8-bit product has.
+  int64_t getStep() const {
+    return facts.is8Bit || facts.demand.packedBytes ? kStep8Bit : kStep16Bit;
+  }
   LogicalResult fail(const Twine &sentence) const {
     refuse(sentence);
     return failure();
@@ -321,12 +324,20 @@ LogicalResult Planner::chooseAccumulation(ForwardPlan &plan) const {
   double threshold = options.rescaleThreshold;
   if (threshold == -1)
     threshold = facts.is8Bit ? kThreshold8Bit : kThreshold;
+  // Weights times scales of values: f16 has no room for larger ones.
+  if (facts.demand.packedBytes && facts.weightType == "f16" &&
+      options.rescaleThreshold == -1)
+    threshold = 0;
   if (facts.is8Bit && threshold > facts.largestWeight)
     return fail("has weights of '" + Twine(facts.weightType) +
                 "': expects a rescale-threshold of at most " +
                 toText(facts.largestWeight) + ", got " + toText(threshold));
   if (facts.is8Bit && plan.tile.blockN % kStep8Bit)
     return fail("has 8-bit operands: expects block-n to be a multiple of 32, "
+                "got " +
+                Twine(plan.tile.blockN));
+  if (facts.demand.packedBytes && plan.tile.blockN % kStep8Bit)
+    return fail("has keys of 4 bits: expects block-n to be a multiple of 32, "
                 "got " +
                 Twine(plan.tile.blockN));
   plan.accumulation = {options.rescale == options::Rescale::Never,

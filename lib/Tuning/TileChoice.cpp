@@ -73,7 +73,8 @@ static int64_t getKeysInMemory(int64_t d, int64_t dv,
   int64_t ofQ = getPaddedDim(d), ofV = getPaddedDim(dv);
   int64_t bytes =
       kTileBytes - blockM * (ofQ + std::min(ofV, kStagedColumns)) * 2;
-  return bytes / (2 * 2 * (ofQ + ofV) + blockM * demand.bulkBytes);
+  return bytes / (2 * 2 * (ofQ + ofV) + 2 * demand.packedBytes +
+                  blockM * demand.bulkBytes);
 }
 
 /// Of wide heads K and V are there once, and weights go through memory.
@@ -101,7 +102,8 @@ KeyRoom fa3::getKeyRoom(int64_t d, int64_t dv, const RegionDemand &demand,
   if (isWide(d, dv))
     return {kStep, getKeysOfWideInMemory(d, dv, demand, blockM),
             kWidestBlockNWideHeads};
-  return {kStep, getKeysInMemory(d, dv, demand, blockM),
+  return {demand.packedBytes ? kFloat8Step : kStep,
+          getKeysInMemory(d, dv, demand, blockM),
           getMostUseful(demand, blockM)};
 }
 
@@ -109,12 +111,18 @@ KeyRoom fa3::getKeyRoom(int64_t d, int64_t dv, const RegionDemand &demand,
 static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
                             int64_t blockM, int64_t widest) {
   const RegisterModel &model = getModel();
+  int64_t groups = llvm::divideCeil(blockM, kReplicaRows);
   int64_t registers =
-      model.getTileBudget(llvm::divideCeil(blockM, kReplicaRows));
+      demand.packedBytes
+          ? model.getTile8Budget(groups) -
+                llvm::alignTo((model.wideConverter - model.converter) / groups,
+                              8)
+          : model.getTileBudget(groups);
   // Scores blockN / 2, weights blockN / 4, loaded tiles blockN / 2 each; of
   // what is read from shared memory a part is in registers at a time, blockN
-  // / 8.
-  int64_t eighths = 6 + 4 * demand.loadedTiles + demand.bulkTiles;
+  // / 8; two scales of a key blockN / 4 each.
+  int64_t eighths = 6 + 4 * demand.loadedTiles + demand.bulkTiles +
+                    (demand.packedBytes ? 4 : 0);
   int64_t byRegisters =
       (registers - countOthers(demand) - dv / 2) * 8 / eighths;
   int64_t byMemory = getKeysInMemory(d, dv, demand, blockM);
@@ -136,6 +144,8 @@ static int64_t widestBlockN(int64_t d, int64_t dv, const RegionDemand &demand,
     columns = std::min(columns, kFewKeys);
   if (demand.keySpan && columns > demand.keySpan)
     columns = columns / demand.keySpan * demand.keySpan;
+  if (demand.packedBytes)
+    columns = columns / kFloat8Step * kFloat8Step;
   return columns;
 }
 
@@ -199,21 +209,22 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &given,
   if (isWide(d, dv))
     return chooseWideTile(d, dv, demand);
   constexpr double kRowOfTwoGroups = 1.05;
+  int64_t step = demand.packedBytes ? kFloat8Step : kStep;
   auto widest = [&](int64_t blockM) {
     return widestBlockN(d, dv, demand, blockM, getMostUseful(demand, blockM));
   };
   if (queries && *queries <= kReplicaRows) {
     int64_t one = widest(kReplicaRows);
-    return {kReplicaRows, std::max(one, kStep)};
+    return {kReplicaRows, std::max(one, step)};
   }
   // What is computed for spans of keys leaves four groups too few registers,
   // and beside wide heads three.
   constexpr int64_t kWideBesideSpans = 160;
   int64_t four = widest(256);
-  bool hasRoomForFour =
-      !demand.keySpan && (four >= kNarrowestBlockN ||
-                          (four >= kNarrowestBlockNFourGroups &&
-                           isNarrowBlockBetter(d, dv, demand, queries)));
+  bool hasRoomForFour = !demand.keySpan && !demand.packedBytes &&
+                        (four >= kNarrowestBlockN ||
+                         (four >= kNarrowestBlockNFourGroups &&
+                          isNarrowBlockBetter(d, dv, demand, queries)));
   if (hasRoomForFour && four >= leastBlockN)
     return {256, four};
   int64_t three = widest(192);
@@ -227,7 +238,7 @@ TileChoice fa3::chooseTile(int64_t d, int64_t dv, const RegionDemand &given,
   bool isTight = demand.keySpan && d + dv > kWideBesideSpans;
   if (three >= kNarrowestBlockN && three >= leastBlockN && !isShort && !isTight)
     return {192, three};
-  return {128, std::max<int64_t>(two, kStep)};
+  return {128, std::max(two, step)};
 }
 
 KeyRoom fa3::getFloat8KeyRoom(int64_t d, int64_t dv, const RegionDemand &demand,

@@ -62,6 +62,7 @@ EXAMPLES = {
     "dropout": "--dims b=1,sq=70,sk=200 --input rng_state={folder}/rng_state.npy",
     "fp8_decode_paged": "--dims b=2,sq=2,p0=7,pages_of_sequence=3,q_scale.0=2,"
     "k_scale.0=2,v_scale.0=2 " + PAGED,
+    "int4_decode_paged": "--dims b=2,sq=2,p0=7,pages_of_sequence=3 " + PAGED,
     "fp8_blocks": "--dims b=1,h=2,hk=1,sq=70,sk=130",
     "fp8_gradients": "--dims b=1,sq=70,sk=75",
     "fp8_terms": "--dims b=1,h=2,hk=1,sq=70,sk=130,k_scale.0=1,k_scale.1=1,v_scale.0=1,v_scale.1=1",

@@ -68,7 +68,7 @@ TEST(RegisterModelTest, BudgetsFitTheFile) {
   for (int64_t consumers = 1; consumers <= 4; ++consumers) {
     int64_t threads = (consumers + 1) * kSm90a.getThreadsPerWarpgroup();
     int64_t pool = kSm90a.getEntryRegisters(threads) * (consumers + 1);
-    int64_t producer = model.getProducerRegisters(consumers, false, false);
+    int64_t producer = model.getProducerRegisters(consumers, false, 0);
     int64_t limit =
         std::min((pool - producer) / consumers, model.mostOfConsumer);
     EXPECT_LE(model.getTileBudget(consumers), limit);

@@ -53,7 +53,7 @@ struct RegisterModel {
 
   // What producers keep.
   int64_t producerOfOne, producerOfTwo, nestedProducerOfTwo, producerOfThree,
-      producerOfMore, converter;
+      producerOfMore, converter, wideConverter;
 
   // Operands held in registers, in steps of a product.
   int64_t worthHolding, mostHeld, heldLate, narrowRead, columnsPerUnseen;
@@ -70,9 +70,10 @@ struct RegisterModel {
   /// Of the warp group of groups that do not compute, so that consumers get the
   /// most. `keepsMuch`: a loop of theirs holds another one, and the state of
   /// both is live; or they fill rings for groups that compute different things.
-  /// `converts`: some group changes elements on their way.
+  /// `convertedBits`: of elements that some group changes on their way; 0 for
+  /// none.
   int64_t getProducerRegisters(int64_t consumers, bool keepsMuch,
-                               bool converts) const;
+                               unsigned convertedBits) const;
 };
 
 /// One line of the table.

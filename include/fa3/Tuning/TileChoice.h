@@ -46,6 +46,10 @@ struct RegionDemand {
   bool hasTwoWays = false;
   /// Whether elements are read for each query, each key or each pair.
   bool readsElements = false;
+  /// Bytes of a key and a value that are unpacked on their way; 0 if they come
+  /// as they are. Each has a scale then, which is in registers, and those who
+  /// unpack have registers, too.
+  int64_t packedBytes = 0;
 };
 
 /// Columns a head dim takes in shared memory: whole blocks of 128 bytes.

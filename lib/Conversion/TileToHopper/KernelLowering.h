@@ -228,6 +228,7 @@ private:
                                    std::optional<LinearLayout> renamed);
   mlir::LogicalResult lowerRelabel(tile::RelabelOp op);
   mlir::LogicalResult lowerTranspose(tile::TransposeOp op);
+  mlir::LogicalResult lowerUnpack(tile::UnpackOp op);
   mlir::LogicalResult lowerSlice(mlir::tensor::ExtractSliceOp op);
   mlir::LogicalResult lowerCoord(tile::CoordOp op);
   mlir::LogicalResult lowerDivision(mlir::Operation *op);

@@ -440,6 +440,7 @@ void KernelLowering::addTiles(Lowerings &lowerings) {
   lowerings.add(&KernelLowering::lowerBroadcast);
   lowerings.add(&KernelLowering::lowerRelabel);
   lowerings.add(&KernelLowering::lowerTranspose);
+  lowerings.add(&KernelLowering::lowerUnpack);
   lowerings.add(&KernelLowering::lowerSlice);
   lowerings.add(&KernelLowering::lowerCoord);
   lowerings.addAll<arith::DivUIOp, arith::RemUIOp>(

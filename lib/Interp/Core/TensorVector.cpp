@@ -141,6 +141,14 @@ LogicalResult decodeShuffle(Decoder &d, vector::ShuffleOp op) {
   return emitGather(d, op, op.getResult(), {op.getV1(), op.getV2()}, sources);
 }
 
+/// Registers of two vectors by turns.
+LogicalResult decodeInterleave(Decoder &d, vector::InterleaveOp op) {
+  SmallVector<RegisterSource> sources;
+  for (int64_t i = 0; i < op.getResultVectorType().getNumElements(); ++i)
+    sources.push_back({static_cast<unsigned>(i % 2), i / 2});
+  return emitGather(d, op, op.getResult(), {op.getLhs(), op.getRhs()}, sources);
+}
+
 LogicalResult decodeBroadcast(Decoder &d, vector::BroadcastOp op) {
   VectorType result = op.getResultVectorType();
   ArrayRef<int64_t> from;
@@ -277,6 +285,7 @@ void fa3::interp::populateTensorAndVector(Registry &r) {
   r.add<vector::ExtractOp>(decodeExtract);
   r.add<vector::InsertOp>(decodeInsert, /*varying=*/true);
   r.add<vector::ShuffleOp>(decodeShuffle);
+  r.add<vector::InterleaveOp>(decodeInterleave);
   r.add<vector::BroadcastOp>(decodeBroadcast, /*varying=*/true);
   r.add<vector::FromElementsOp>(decodeFromElements, /*varying=*/true);
   r.add<vector::ToElementsOp>(decodeToElements);

@@ -192,6 +192,33 @@ LogicalResult decodeTileTranspose(Decoder &d, tile::TransposeOp op) {
   return success();
 }
 
+struct UnpackExtra : Extra {
+  int64_t columns = 0;
+};
+
+LogicalResult runUnpack(Context &c, const Instr &in) {
+  Buffer &source = c.buffer(in.in[0]);
+  int64_t columns = in.get<UnpackExtra>().columns,
+          rows = source.size() / columns;
+  Buffer &out = c.makeBuffer(in.out[0], Lane::F32, 2 * source.size());
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      auto byte =
+          static_cast<uint8_t>(source.data<int64_t>()[row * columns + column]);
+      float *at = out.data<float>() + 2 * row * columns + column;
+      at[0] = static_cast<int8_t>(byte << 4) >> 4;
+      at[columns] = static_cast<int8_t>(byte) >> 4;
+    }
+  return success();
+}
+
+LogicalResult decodeUnpack(Decoder &d, tile::UnpackOp op) {
+  auto *extra = d.makeExtra<UnpackExtra>();
+  extra->columns = op.getSource().getType().getDimSize(1);
+  d.emit(op, runUnpack, extra);
+  return success();
+}
+
 /// A part of a tile, of tensor.extract_slice.
 LogicalResult decodeSlice(Decoder &d, tensor::ExtractSliceOp op) {
   RankedTensorType type = op.getType();
@@ -287,6 +314,7 @@ void fa3::interp::populateTile(Registry &r) {
   r.add<tile::CoordOp>(decodeTileCoord);
   r.add<tile::RelabelOp>(decodeRelabel);
   r.add<tile::TransposeOp>(decodeTileTranspose);
+  r.add<tile::UnpackOp>(decodeUnpack);
   r.add<tensor::ExtractSliceOp>(decodeSlice);
   r.add<tile::WhereOp>(decodeWhere);
   r.addPlain<tile::AnyPossibleOp>(runAnyPossible);

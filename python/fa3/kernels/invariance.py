@@ -98,6 +98,8 @@ def refuse(spec: Spec, splits: int, quantizes: bool, turns: bool, appends: bool)
             f"batch_invariant: queries of {spec.q_type} with keys of {spec.k_type}, whose "
             "scale is that of all queries of a sequence in a call"
         )
+    if spec.has_nibbles:
+        raise UnsupportedError("batch_invariant: keys of 4 bits, whose tiles have other sizes")
     if turns:
         raise UnsupportedError(
             "batch_invariant: rotary_cos, which a kernel or torch applies, by the call"

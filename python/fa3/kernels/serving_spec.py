@@ -126,6 +126,8 @@ class ServingSpec:
         scales = ("q_descale", "k_descale", "v_descale") if spec.has_scales else ()
         if self.quantizes:
             scales = scales[1:]
+        if spec.has_nibbles:
+            scales = ("k_descale", "v_descale")
         return (
             "q", "k", "v", *(("qv",) if self.qv else ()), "scale", *scales,
             *(("sinks",) if spec.sinks else ()), *self.arrays, *self.tables,
@@ -173,11 +175,12 @@ class ServingSpec:
         packed_q, packed_k = "cu_q" in arrays, "cu_k" in arrays
         rows_q = "?x" if packed_q else "?x?x"
         rows_k = "?x" if packed_k else f"?x{self.page}x" if self.page else "?x?x"
+        in_element = 2 if spec.has_nibbles else 1
         types = {
             "q": f"tensor<{rows_q}{heads}x{spec.head_dim}x{spec.q_type}>",
             "qv": f"tensor<{rows_q}{heads}x{spec.head_dim_v}x{spec.q_type}>",
-            "k": f"tensor<{rows_k}{key_heads}x{spec.head_dim}x{spec.k_type}>",
-            "v": f"tensor<{rows_k}{key_heads}x{spec.head_dim_v}x{spec.v_type}>",
+            "k": f"tensor<{rows_k}{key_heads}x{spec.head_dim // in_element}x{spec.k_type}>",
+            "v": f"tensor<{rows_k}{key_heads}x{spec.head_dim_v // in_element}x{spec.v_type}>",
             "o": f"tensor<{rows_q}{heads}x{spec.head_dim_v}x{spec.out_type}>",
             "lse": f"tensor<{'' if packed_q else '?x'}{heads}x?xf32>",
             "max_logits": f"tensor<{'' if packed_q else '?x'}{heads}x?xf32>",
@@ -191,6 +194,10 @@ class ServingSpec:
             types |= {name: f"tensor<{self.many + 1}xi32>" for name in ("cu_q", "cu_k")}
         for name, count in zip("qkv", self.scale_heads or ("?",) * 3):
             types[f"{name}_descale"] = f"tensor<?x{count}x1xf32>"
+        if spec.has_nibbles:
+            front, behind = ("", "?") if packed_k else ("?x", self.page or "?")
+            of_rows = f"tensor<{front}{key_heads}x{behind}xf32>"
+            types |= {"k_descale": of_rows, "v_descale": of_rows}
         for name, shared in zip("kv", self.append.shared if self.append else ()):
             extents = "1x1" if shared else f"?x{key_heads}"
             types[f"{name}_descale"] = f"tensor<{extents}x1xf32>"
@@ -231,6 +238,9 @@ class ServingSpec:
         if spec.has_scales:
             scales = ", ".join(types[f"{name}_descale"] for name in "qkv")
             lines.append(f"    scales(%q_descale, %k_descale, %v_descale : {scales})")
+        if spec.has_nibbles:
+            scales = f"{types['k_descale']}, {types['v_descale']}"
+            lines.append(f"    nibbles(%k_descale, %v_descale : {scales})")
         # Numbers that a grid is computed of: at least so much, as a formula needs.
         for name in ("max_q", "splits"):
             if name in self.inputs:

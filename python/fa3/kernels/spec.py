@@ -96,6 +96,11 @@ class Spec:
     def has_scales(self) -> bool:
         return self.v_type in FLOATS_8
 
+    @property
+    def has_nibbles(self) -> bool:
+        """Whether k and v hold two integers in a byte, with scales of rows."""
+        return self.v_type == "i8"
+
     @functools.cached_property
     def extras(self) -> tuple[str, ...]:
         """Names of the tensors besides q, k and v, in the order of the kernel."""

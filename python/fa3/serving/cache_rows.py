@@ -13,13 +13,16 @@ from ..kernels import checks
 from ..kernels.arguments import Sequences
 from ..kernels.spec import FLOATS_8
 from ..support import tensors
+from . import nibbles
 
 
 def is_apart(q: Any, k: Any, v: Any, asked: Sequences) -> bool:
     """Whether new keys are written here, and not by the kernel: packed ones, those of
-    8 bits, rows too wide for it, those of caches that have pages in common, and turned
-    ones of caches of 8 bits, beside packed queries, and beside several queries that are
+    8 bits and of caches of 4, rows too wide for it, those of caches that have pages in
+    common, and turned ones of caches of 8 bits, beside packed queries, and beside several queries that are
     all at one position."""
+    if nibbles.are_in(q, k):
+        return True
     of_8_bits = k.element_size() == 1
     if asked.cu_new is not None or (of_8_bits and asked.k_new.element_size() == 1):
         return True
@@ -67,6 +70,8 @@ def write(q: Any, k: Any, v: Any, asked: Sequences) -> tuple[Any, Any]:
             page_table.shape[0] != rows
         ):  # fmt: skip
             raise ArgumentTypeError("page_table", f"expected int32 ({rows}, pages)")
+    if nibbles.are_in(q, k):
+        nibbles.check_scales(k, v, asked)
     for name, cache, rows in zip("kv", (k, v), new):
         _check_rows(name, cache, rows, new[0], None if cu_new is not None else sequences)
     at = used
@@ -88,6 +93,12 @@ def write(q: Any, k: Any, v: Any, asked: Sequences) -> tuple[Any, Any]:
     put = _find(k, used[owner] + number, inside, owner, batch_index, page_table)
     descales = (asked.k_descale, asked.v_descale)
     for cache, rows, given, descale in zip((k, v), (k_new, v_new), new, descales):
+        if cache.dtype == torch.uint8:
+            if put is not None:
+                rows, units = nibbles.pack(rows)
+                _put(descale.transpose(-1, -2), units.transpose(-1, -2), *put)
+                _put(cache, rows, *put)
+            continue
         if given.element_size() > cache.element_size() and descale is not None:
             units = descale.expand(sequences, cache.shape[-2])[owner]
             rows = rows.float() / units[..., None]
@@ -184,8 +195,11 @@ def _check_rows(name: str, cache: Any, rows: Any, k_new: Any, sequences: Any) ->
     front = (k_new.shape[0],) if sequences is None else (
         sequences, k_new.shape[1] if k_new.dim() == 4 else 0
     )  # fmt: skip
-    wanted = (*front, cache.shape[-2], cache.shape[-1])
+    columns = cache.shape[-1] * (2 if cache.dtype == torch.uint8 else 1)
+    wanted = (*front, cache.shape[-2], columns)
     kinds = [cache.dtype]
+    if cache.dtype == torch.uint8:
+        kinds = [torch.float16, torch.bfloat16]
     if tensors.TORCH_TYPES.get(str(cache.dtype)[6:]) in FLOATS_8:
         kinds += [torch.float16, torch.bfloat16]
     if tuple(rows.shape) != wanted or rows.dtype not in kinds or rows.dtype != k_new.dtype:

@@ -18,6 +18,7 @@ from ..kernels.spec import FLOATS_8, Spec
 from ..support import tensors
 from ..support.tensors import CPU
 from ..support.values import GREATEST_EXTENT
+from . import nibbles
 from . import qv as of_values
 
 
@@ -102,23 +103,34 @@ class Call:
         self.types = [self.views[name].type for name in "qkv"]
         #: Queries of 16 bits, which a kernel in front makes two numbers of 8 bits of.
         self.quantizes = self.types[0] in ("f16", "bf16") and self.types[1] in FLOATS_8
-        checks.check_types(self.types[1] if self.quantizes else self.types[0], *self.types[1:])
+        #: Keys and values of 4 bits, two in a byte.
+        self.nibbles = nibbles.are_in(q, k)
+        if not self.nibbles:
+            checks.check_types(
+                self.types[1] if self.quantizes else self.types[0], *self.types[1:]
+            )
         if self.quantizes and packed_q:
             raise UnsupportedError(
                 f"packed queries (cu_seqlens_q) of {self.types[0]} with keys of "
                 f"{self.types[1]}: quantize them, or pad"
             )
         self.heads, self.head_dim = q.shape[-2:]
-        self.key_heads, self.head_dim_v = k.shape[-2], v.shape[-1]
-        if k.shape[-1] != self.head_dim:
-            raise ArgumentError("k", f"head dim {k.shape[-1]}, expected {self.head_dim} as q")
+        in_element = 2 if self.nibbles else 1
+        self.key_heads, self.head_dim_v = k.shape[-2], in_element * v.shape[-1]
+        if in_element * k.shape[-1] != self.head_dim:
+            raise ArgumentError(
+                "k", f"head dim {in_element * k.shape[-1]}, expected {self.head_dim} as q"
+            )
         if v.shape[:-1] != k.shape[:-1]:
             raise ArgumentError("v", f"shape {tuple(v.shape)}, expected {tuple(k.shape[:-1])} as k")
         if self.key_heads == 0 or self.heads % self.key_heads:
             raise ArgumentError(
                 "k", f"{self.key_heads} heads, expected a divisor of q's {self.heads}"
             )
-        checks.check_head_dims(self.head_dim, self.head_dim_v, self.types[2])
+        if self.nibbles:
+            nibbles.check(self, k, v, asked)
+        else:
+            checks.check_head_dims(self.head_dim, self.head_dim_v, self.types[2])
         self.page = k.shape[1] if paged else 0
         if packed_q:
             if not isinstance(asked.max_q, int) or asked.max_q < 0:
@@ -186,6 +198,8 @@ class Call:
         names = ("q_descale", "k_descale", "v_descale")
         #: Heads of each, if there are any.
         self.scale_heads: tuple[int, ...] | None = None
+        if self.nibbles:
+            return  # scales of rows, which are checked
         if self.types[2] not in FLOATS_8:
             for name, one in zip(names, descales):
                 if one is not None:

@@ -221,9 +221,13 @@ class Ready:
             self.values[number] = None
         #: Arguments, and which tensors of the call they are: as they are, as kernels read
         #: new keys, and as they read descales.
-        self.read = [(n, at) for n, name, at in read if name not in (*_NEW, *_DESCALES)]
         self.new = [(n, at) for n, name, at in read if name in _NEW]
-        self.descales = [(n, at) for n, name, at in read if name in _DESCALES]
+        self.descales = [
+            (n, at) for n, name, at in read
+            if name in _DESCALES and values[n].dim() > given[at].dim()
+        ]  # fmt: skip
+        rest = {n for n, _ in (*self.new, *self.descales)}
+        self.read = [(n, at) for n, _, at in read if n not in rest]
         self.scale_at = names.index("scale")
         self._rearrange(names, read, given)
         self.numbers_at = tuple(n for n, one in enumerate(names) if one.startswith("arg"))

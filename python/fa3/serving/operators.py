@@ -15,7 +15,7 @@ from ..calls import gradients, merging
 from ..errors import UnsupportedError
 from ..kernels.arguments import Sequences
 from ..support import watch
-from . import packed_kernels
+from . import nibbles, packed_kernels
 from .eager import run
 
 _ARRAYS = "Tensor? cu_q, Tensor? cu_k, Tensor? used_q, Tensor? used_k"
@@ -116,7 +116,8 @@ def _serve(q: Any, k: Any, v: Any, *given: Any) -> Any:
 def _outputs(q: Any, k: Any, v: Any, return_lse: bool) -> Any:
     """o and lse of a fake call, in the memory order of serving.attention."""
     dtype = q.dtype if q.element_size() > 1 else torch.bfloat16
-    o = q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=dtype)
+    columns = v.shape[-1] * (2 if nibbles.are_in(q, v) else 1)
+    o = q.new_empty((*q.shape[:-1], columns), dtype=dtype)
     if not return_lse:
         return o, q.new_empty((0,), dtype=torch.float32)
     rows = (q.shape[1], q.shape[0]) if q.dim() == 3 else (q.shape[0], q.shape[2], q.shape[1])

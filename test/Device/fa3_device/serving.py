@@ -27,13 +27,15 @@ def module(case):
         h = hk = "?"
     rows = "?" if case.packed else "?x?"
     page = str(case.page) if case.page else "?"
-    of_result = "bf16" if case.scales else t
+    of_result = "bf16" if case.is_small else t
+    of_keys, in_element = ("i8", 2) if case.has_nibbles else (t, 1)
     q = f"tensor<{rows}x{h}x{case.d}x{t}>"
     o = f"tensor<{rows}x{h}x{case.dv}x{of_result}>"
     if case.packed:
-        k, v = (f"tensor<?x{hk}x{d}x{t}>" for d in (case.d, case.dv))
+        rows_k = f"?x{hk}"
     else:
-        k, v = (f"tensor<?x{page}x{hk}x{d}x{t}>" for d in (case.d, case.dv))
+        rows_k = f"?x{page}x{hk}"
+    k, v = (f"tensor<{rows_k}x{d // in_element}x{of_keys}>" for d in (case.d, case.dv))
     lse = f"tensor<{h}x?xf32>" if case.packed else f"tensor<?x{h}x?xf32>"
     kn, vn = (f"tensor<?x?x{hk}x{d}x{t}>" for d in (case.d, case.dv))
     integers, table = "tensor<?xi32>", "tensor<?x?xi32>"
@@ -92,7 +94,12 @@ lengths (%b) {
              "window": ["#attention.window<left = 100, right = 0>"],
              "softcap": ["#attention.softcap<5.0>", "#attention.causal"],
              }[case.mask]  # fmt: skip
-    if case.scales:
+    if case.has_nibbles:
+        front, behind = ("", "?") if case.packed else ("?x", page)
+        scale = f"tensor<{front}{hk}x{behind}xf32>"
+        arguments += [("k_scale", scale), ("v_scale", scale)]
+        clauses += f" nibbles(%k_scale, %v_scale : {scale}, {scale})"
+    elif case.scales:
         extents = ["1x1", "?x1", f"?x{hk}"][SCALES.index(case.scales)]
         scale = f"tensor<{extents}x1xf32>"
         names = [f"{name}_scale" for name in "qkv"]
@@ -168,7 +175,7 @@ def attend(case, q, k, v, sinks, dtype=torch.float32):
 def slack(case, q, k, v, sinks):
     """What 8-bit operands may add to the errors of o and of scores, as oracle.py has
     it: weights rounded by half a unit, sums of products that keep 13 bits."""
-    if not case.scales or not len(q) or not len(k):
+    if not case.is_small or not len(q) or not len(k):
         return 0.0, 0.0
     norms = [x.norm(dim=-1).max().item() for x in (q, k)]
     weighted, _ = attend(case, q, k, v.abs(), sinks)
@@ -208,6 +215,21 @@ def _wide(x):
     return x.half() if x.element_size() == 1 else x
 
 
+def _round_rows(x):
+    """Rows as integers from -7 to 7, and their scales."""
+    scale = x.float().abs().amax(-1, keepdim=True).clamp(min=2.0**-64) / 7
+    return (x.float() / scale).round(), scale
+
+
+def _pack_rows(x):
+    """Bytes, of which each has a column of both halves, and scales, which end with
+    (key heads, rows); those of rows without numbers are none either."""
+    whole, scale = _round_rows(x)
+    low, high = whole.nan_to_num(-8.0).to(torch.int8).chunk(2, -1)
+    scale = scale[..., 0].transpose(-1, -2).contiguous()
+    return (low & 15) | (high << 4), scale
+
+
 def _integers(values):
     return torch.tensor(values, dtype=torch.int32, device="cuda")
 
@@ -241,12 +263,15 @@ class Problem:
         self.q = [make(n, case.heads, case.d) for n in queries]
         self.k = [make(n, case.key_heads, case.d) for n in keys]
         self.v = [make(n, case.key_heads, case.dv) for n in keys]
+        if case.has_nibbles:
+            for rows in (self.k, self.v):
+                rows[:] = [whole * scale for whole, scale in map(_round_rows, rows)]
         self.arguments, self.guards = {}, []
         if case.packed:
             self._pack(dtype)
         else:
             self._place(dtype, plan.table)
-        if case.scales:
+        if case.is_small:
             self._scale()
         if case.sinks:
             self.arguments["sinks"] = self.sinks
@@ -270,7 +295,7 @@ class Problem:
     def _output(self, rows, dtype):
         """o and lse, guarded."""
         case = self.case
-        dtype = torch.bfloat16 if case.scales else dtype
+        dtype = torch.bfloat16 if case.is_small else dtype
         batch = rows[0] if len(rows) == 2 else 1
         shape = batch, 1, rows[-1], case.heads * case.dv
         o = memory.Guarded(shape, dtype, "bhsd")
@@ -286,10 +311,19 @@ class Problem:
         self.arguments[name] = view
         return view
 
+    def _keys(self, name, rows, dtype):
+        """An array of keys or values, which may be packed."""
+        if not self.case.has_nibbles:
+            return self._input(name, rows.to(dtype))
+        self.arguments[name], scale = _pack_rows(rows)
+        self.arguments[f"{name}_scale"] = scale
+        return self.arguments[name]
+
     def _pack(self, dtype):
         starts = lambda n: _integers([0, *itertools.accumulate(n)])  # noqa: E731
-        for name, parts in (("q", self.q), ("k", self.k), ("v", self.v)):
-            self._input(name, torch.cat(parts).to(dtype))
+        self._input("q", torch.cat(self.q).to(dtype))
+        for name, parts in (("k", self.k), ("v", self.v)):
+            self._keys(name, torch.cat(parts), dtype)
         self.arguments.update(
             cu_q=starts(self.queries), cu_k=starts(self.keys), max_q=max(self.queries)
         )
@@ -330,10 +364,11 @@ class Problem:
             page = room + max(self.pads)
         else:
             count, table = batch, torch.arange(batch)[:, None]
-        nan, wide = float("nan"), torch.float16 if case.scales else dtype
+        nan, wide = float("nan"), torch.float16 if case.is_small else dtype
+        of_keys = torch.float32 if case.has_nibbles else wide
         heads = case.key_heads
-        k = torch.full((count, page, heads, case.d), nan, dtype=wide, device="cuda")
-        v = torch.full((count, page, heads, case.dv), nan, dtype=wide, device="cuda")
+        k = torch.full((count, page, heads, case.d), nan, dtype=of_keys, device="cuda")
+        v = torch.full((count, page, heads, case.dv), nan, dtype=of_keys, device="cuda")
         self.used_table, self.page = table, page
         for cache, given in ((k, self.k), (v, self.v)):
             rows = cache.view(count * page, heads, cache.shape[-1])
@@ -355,7 +390,7 @@ class Problem:
         for n in range(batch):
             q[n, : self.queries[n]] = self.q[n]
         self._input("q", q.to(dtype))
-        self.cache = self._input("k", k.to(dtype)), self._input("v", v.to(dtype))
+        self.cache = self._keys("k", k, dtype), self._keys("v", v, dtype)
         if case.form == "indexed":
             self.arguments["index"] = table[:, 0].to(torch.int32).cuda()
             self.arguments["pad"] = _integers(self.pads)
@@ -378,9 +413,14 @@ class Problem:
 
     def spoil(self, sequence, value):
         """Puts a number in place of all others of packed sequences."""
-        for name, lengths in (("q", self.queries), ("k", self.keys), ("v", self.keys)):
+        behind = "_scale" if self.case.has_nibbles else ""
+        for name, lengths in (
+            ("q", self.queries), (f"k{behind}", self.keys), (f"v{behind}", self.keys),
+        ):  # fmt: skip
             first = sum(lengths[:sequence])
             array = self.arguments[name]
+            if array.dim() == 2:
+                array = array.T  # scales of rows
             wide = _wide(array)
             wide[:first] = wide[first + lengths[sequence] :] = value
             array.copy_(wide.to(array.dtype))

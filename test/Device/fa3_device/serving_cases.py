@@ -49,12 +49,21 @@ FLOATS_8 = {
     "scales": ["tensor", "sequence", "head"],
     "known": AXES["known"],
 }
+# Keys and values of 4 bits, two in a byte, with scales of rows.
+NIBBLES = {
+    **FLOATS_8,
+    "place": ["packed", "padded", "indexed", *PAGES],
+    "dims": [(64, 64), (96, 96), (128, 128), (192, 128), (256, 256)],
+    "type": ["bf16", "f16"],
+    "scales": ["rows"],
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
     """One kernel: `form` is packed, padded, indexed, paged, append or dense append.
-    `scales` of 8-bit operands are for all, for sequences, or for their heads. With
+    `scales` of 8-bit operands are for all, for sequences, or for their heads; those of
+    rows are beside keys of 4 bits. With
     `by_group` the compiler knows how many heads a key head has, not how many there
     are."""
 
@@ -89,6 +98,15 @@ class Case:
     @property
     def appends(self):
         return self.form.endswith("append")
+
+    @property
+    def is_small(self):
+        """Whether operands have 8 bits."""
+        return self.type in FLOATS_8["type"]
+
+    @property
+    def has_nibbles(self):
+        return self.scales == "rows"
 
     @property
     def packed(self):
@@ -142,7 +160,8 @@ def _case(row):
 
 
 def kernels():
-    return [_case(row) for axes in (AXES, NEW, FLOATS_8) for row in cover(axes)]
+    return [_case(row) for axes in (AXES, NEW, FLOATS_8, NIBBLES)
+            for row in cover(axes)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -121,7 +121,7 @@ func.func @plain_results(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @plain_without_lse(%q: !t) {
   // expected-error @+1 {{expects lse beside 'plain'}}
-  %o:2 = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 1, 0>}> ({}, {}, {}, {}, {}, {}, {}, {
+  %o:2 = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 1, 0>}> ({}, {}, {}, {}, {}, {}, {}, {
     ^bb0(%x: f32, %b: index, %h: index, %i: index, %c: index):
       attention.yield %x : f32
   }) : (!t, !t, !t) -> (!t, !t)

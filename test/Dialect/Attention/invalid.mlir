@@ -452,7 +452,7 @@ func.func @previous_rows(%q: !t, %l: !l) {
 !t = tensor<1x2x?x64xf16>
 func.func @score_types(%q: !t) {
   // expected-error @+1 {{expects 'score_mod' to take ('f32', 'index', 'index', 'index', 'index'), got ('f16', 'index')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
   ^bb0(%s: f16, %b: index):
     "attention.yield"(%s) : (f16) -> ()
   }, {
@@ -523,7 +523,7 @@ func.func @empty(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @keep_types(%q: !t) {
   // expected-error @+1 {{expects 'mask_mod' to take ('index', 'index', 'index', 'index'), got ('i1')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
   }, {
   ^bb0(%s: i1):
     "attention.yield"(%s) : (i1) -> ()
@@ -2340,7 +2340,7 @@ func.func @scale(%q: tensor<1x1x?x64xf16>) {
 // C23
 func.func @two_scales(%q: tensor<1x1x?x64xf16>, %s: f32) {
   // expected-error @+1 {{expects one scale, got a value and a number}}
-  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {})
+  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {})
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, f32) -> tensor<1x1x?x64xf16>
   return
 }
@@ -2621,5 +2621,113 @@ func.func @qv_columns(%q: !t, %v: !v) {
 func.func @two_qv(%q: !t) {
   // expected-error @+1 {{expects one 'qv', got 2}}
   %o = attention.forward %q, %q, %q qv(%q, %q : !t, !t) : (!t, !t, !t) -> !t
+  return
+}
+
+// -----
+
+// C33: a scale for each of k and v.
+!q = tensor<1x1x8x64xbf16>
+!k = tensor<1x1x8x32xi8>
+!s = tensor<1x1x8xf32>
+func.func @nibbles_count(%q: !q, %k: !k, %s: !s) {
+  // expected-error @+1 {{expects scales of k and v in 'nibbles', got 1 operands}}
+  %o = attention.forward %q, %k, %k nibbles(%s : !s) : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+// C33: other scales.
+!q = tensor<1x1x8x64xbf16>
+!k = tensor<1x1x8x32xi8>
+!s = tensor<1x1x8xf32>
+func.func @nibbles_scales(%q: !q, %k: !k, %s: !s, %t: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects no scales beside 'nibbles'}}
+  %o = attention.forward %q, %k, %k scales(%t, %t, %t : tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>) nibbles(%s, %s : !s, !s) : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+// C33: qv.
+!q = tensor<1x1x8x64xbf16>
+!k = tensor<1x1x8x32xi8>
+!s = tensor<1x1x8xf32>
+func.func @nibbles_qv(%q: !q, %k: !k, %s: !s) {
+  // expected-error @+1 {{expects no qv beside 'nibbles'}}
+  %o = attention.forward %q, %k, %k qv(%q : !q) nibbles(%s, %s : !s, !s) : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+// C33: a transposed v.
+!q = tensor<1x1x8x64xbf16>
+!k = tensor<1x1x8x32xi8>
+!s = tensor<1x1x8xf32>
+func.func @nibbles_transposed(%q: !q, %k: !k, %s: !s) {
+  // expected-error @+1 {{expects no transposed_v beside 'nibbles'}}
+  %o = attention.forward %q, %k, %k nibbles(%s, %s : !s, !s) transposed_v : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+// C33: queries of 8 bits.
+!q = tensor<1x1x8x64xbf16>
+!k = tensor<1x1x8x32xi8>
+!s = tensor<1x1x8xf32>
+func.func @nibbles_queries(%q: tensor<1x1x8x64xf8E4M3FN>, %k: !k, %s: !s) {
+  // expected-error @+1 {{expects q of f16 or bf16 beside 'nibbles', got 'f8E4M3FN'}}
+  %o = attention.forward %q, %k, %k nibbles(%s, %s : !s, !s) : (tensor<1x1x8x64xf8E4M3FN>, !k, !k) -> !q
+  return
+}
+
+// -----
+
+// C33: elements of v.
+!q = tensor<1x1x8x64xbf16>
+!k = tensor<1x1x8x32xi8>
+!s = tensor<1x1x8xf32>
+func.func @nibbles_values(%q: !q, %k: !k, %s: !s) {
+  // expected-error @+1 {{expects v of i8 beside 'nibbles', got 'bf16'}}
+  %o = attention.forward %q, %k, %q nibbles(%s, %s : !s, !s) : (!q, !k, !q) -> !q
+  return
+}
+
+// -----
+
+// C33: a head dim that is no multiple of 32.
+!q = tensor<1x1x8x64xbf16>
+!k = tensor<1x1x8x32xi8>
+!s = tensor<1x1x8xf32>
+func.func @nibbles_dim(%q: tensor<1x1x8x48xbf16>, %k: tensor<1x1x8x24xi8>, %s: !s) {
+  // expected-error @+1 {{expects half a multiple of 32 up to 256 as the last extent of k beside 'nibbles', got 'tensor<1x1x8x24xi8>'}}
+  %o = attention.forward %q, %k, %k nibbles(%s, %s : !s, !s) : (tensor<1x1x8x48xbf16>, tensor<1x1x8x24xi8>, tensor<1x1x8x24xi8>) -> tensor<1x1x8x48xbf16>
+  return
+}
+
+// -----
+
+// C33: a scale for more than a row.
+!q = tensor<1x1x8x64xbf16>
+!k = tensor<1x1x8x32xi8>
+!s = tensor<1x1x8xf32>
+func.func @nibbles_scale(%q: !q, %k: !k, %s: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{expects scales of f32, a number for each row of k ('tensor<1x1x8x32xi8>'), got 'tensor<1x1x1xf32>'}}
+  %o = attention.forward %q, %k, %k nibbles(%s, %s : tensor<1x1x1xf32>, tensor<1x1x1xf32>) : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+// C33 and C3: columns of q.
+!q = tensor<1x1x8x64xbf16>
+!k = tensor<1x1x8x32xi8>
+!s = tensor<1x1x8xf32>
+func.func @nibbles_head_dims(%q: tensor<1x1x8x32xbf16>, %k: !k, %s: !s) {
+  // expected-error @+1 {{expects q and k to agree in head dim, got 32 and 64}}
+  %o = attention.forward %q, %k, %k nibbles(%s, %s : !s, !s) : (tensor<1x1x8x32xbf16>, !k, !k) -> !q
   return
 }

@@ -129,6 +129,15 @@ func.func @terms(%q: tensor<2x?x8x128xf8E5M2>, %k: tensor<2x?x2x64xf8E5M2>, %s: 
   return
 }
 
+// Keys and values of 4 bits.
+// CHECK-LABEL: func.func @nibbles(
+func.func @nibbles(%q: tensor<2x?x8x64xbf16>, %k: tensor<2x?x2x32xi8>, %s: tensor<2x2x?xf32>, %n: index) {
+  // CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} scale 1.250000e-01 nibbles(%[[S:.*]], %[[S]] : tensor<2x2x?xf32>, tensor<2x2x?xf32>) splits %{{.*}} layout bshd mods [#attention.causal] : (tensor<2x?x8x64xbf16>, tensor<2x?x2x32xi8>, tensor<2x?x2x32xi8>) -> tensor<2x?x8x64xbf16>
+  %o = attention.forward %q, %k, %k scale 0.125 nibbles(%s, %s : tensor<2x2x?xf32>, tensor<2x2x?xf32>) splits %n layout bshd mods [#attention.causal]
+    : (tensor<2x?x8x64xbf16>, tensor<2x?x2x32xi8>, tensor<2x?x2x32xi8>) -> tensor<2x?x8x64xbf16>
+  return
+}
+
 // v with its keys contiguous, in both layouts.
 // CHECK-LABEL: func.func @transposed_v(
 func.func @transposed_v(%q: tensor<2x8x?x64xf16>, %k: tensor<2x2x?x64xf16>, %v: tensor<2x2x32x?xf16>,

@@ -1528,6 +1528,24 @@ func.func @transpose_shape(%x: tensor<64x32xf32>) {
 
 // -----
 
+// tile.unpack C1
+func.func @unpack_operand(%x: tensor<64x32xi16>) {
+  // expected-error @+1 {{expects an operand of rank 2 and i8, got 'tensor<64x32xi16>'}}
+  %r = tile.unpack %x : tensor<64x32xi16> -> tensor<64x64xf16>
+  return
+}
+
+// -----
+
+// tile.unpack C2
+func.func @unpack_result(%x: tensor<64x32xi8>) {
+  // expected-error @+1 {{expects a result of f16 or bf16 with twice the columns of the operand, got 'tensor<64x32xi8>' and 'tensor<64x64xf32>'}}
+  %r = tile.unpack %x : tensor<64x32xi8> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
 // #tile.operand_a C1
 // expected-error @+1 {{#tile.operand_a expects 8 or 16 bits, got 32}}
 func.func @operand_bits(%x: tensor<64x32xf32, #tile.operand_a<32>>)
@@ -1541,14 +1559,14 @@ func.func @operand_columns(%x: tensor<64x48xf8E4M3FN, #tile.operand_a<8>>)
 // -----
 
 // #tile.transposing C1
-// expected-error @+1 {{#tile.transposing expects elements of 8 bits, rows that are a multiple of 32 and columns that are a multiple of 16, got [16, 64] of 'f8E4M3FN'}}
+// expected-error @+1 {{#tile.transposing expects elements of 8 or 16 bits, rows that are a multiple of 32 and columns that are a multiple of 16, got [16, 64] of 'f8E4M3FN'}}
 func.func @transposing_rows(%x: tensor<16x64xf8E4M3FN, #tile.transposing>)
 
 // -----
 
 // #tile.transposing C1
-// expected-error @+1 {{#tile.transposing expects elements of 8 bits, rows that are a multiple of 32 and columns that are a multiple of 16, got [32, 64] of 'f16'}}
-func.func @transposing_type(%x: tensor<32x64xf16, #tile.transposing>)
+// expected-error @+1 {{#tile.transposing expects elements of 8 or 16 bits, rows that are a multiple of 32 and columns that are a multiple of 16, got [32, 64] of 'f32'}}
+func.func @transposing_type(%x: tensor<32x64xf32, #tile.transposing>)
 
 // -----
 

@@ -246,6 +246,13 @@ func.func @renamed(%x: tensor<32x16xf8E4M3FN>) {
   return
 }
 
+// CHECK-LABEL: func.func @unpack(
+func.func @unpack(%x: tensor<32x16xi8>) {
+  // CHECK: tile.unpack %{{.*}} : tensor<32x16xi8> -> tensor<32x32xbf16>
+  %r = tile.unpack %x : tensor<32x16xi8> -> tensor<32x32xbf16>
+  return
+}
+
 // CHECK-LABEL: func.func @layouts(
 // CHECK-SAME: tensor<64x32xf8E4M3FN, #tile.operand_a<8>>
 // CHECK-SAME: tensor<64x32xf32, #tile.operand_a<8>>

@@ -269,6 +269,8 @@ KernelBuilder::buildBlock(ValueRange query, Value firstRow, Value firstKey,
                           State state, const ListedStep &listed) {
   auto load = [&](Value memref, int64_t width, Type element,
                   bool areClean) -> Value {
+    if (op.hasNibbles())
+      return loadNibbles(memref, tensor({columns, width}, element), firstKey);
     return loadKeys(memref, tensor({columns, width}, element), firstKey,
                     areClean);
   };

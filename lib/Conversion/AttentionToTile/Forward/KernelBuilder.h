@@ -158,6 +158,20 @@ private:
   /// With `areClean` what lies behind the sequence reads as zero.
   mlir::Value loadKeys(mlir::Value memref, mlir::RankedTensorType type,
                        mlir::Value firstKey, bool areClean);
+  /// The same of what is packed in memory.
+  mlir::Value loadNibbles(mlir::Value memref, mlir::RankedTensorType type,
+                          mlir::Value firstKey);
+  /// Where the first key of a block is, or each of them where they are not one
+  /// behind the other.
+  llvm::SmallVector<mlir::Value> getKeyPlaces(mlir::Value firstKey);
+  /// The place of a tile of numbers of keys: outside of the array, if the place
+  /// is that of no page.
+  llvm::SmallVector<mlir::Value> bringInside(mlir::Value array,
+                                             mlir::ValueRange place);
+  /// Scales of these keys, or of their values, as factors of the columns of
+  /// scores; 0 behind the sequence.
+  mlir::Value loadKeyScales(mlir::Value scales, mlir::ValueRange places,
+                            mlir::Value firstKey);
 
   /// A scale of operand 0 (q), 1 (k) or 2 (v) for the rows of a tile: one f32,
   /// or a tile of rank 1 where every row has its own.

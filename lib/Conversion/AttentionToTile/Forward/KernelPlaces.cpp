@@ -59,6 +59,75 @@ SmallVector<Value> KernelBuilder::getRowPlace(Sequence sequence, Value ofHead,
   return expandScalars(region, {batch, ofHead, row});
 }
 
+SmallVector<Value> KernelBuilder::getKeyPlaces(Value firstKey) {
+  Region &region = op.getPlaceRegion(Sequence::key);
+  if (!operands.pieceRows || region.empty())
+    return getRowPlace(Sequence::key, keyHead, firstKey);
+  Expander expander(b, rows, columns);
+  Value key = tile::CoordOp::create(b, tensor({columns}, b.getIndexType()), 0,
+                                    firstKey);
+  const Expander::Entry arguments[] = {{batch, Expander::Uniform},
+                                       {keyHead, Expander::Uniform},
+                                       {key, Expander::Columns}};
+  for (auto [argument, entry] : llvm::zip(region.getArguments(), arguments))
+    expander.bind(argument, entry);
+  for (auto [from, to] : operands.captures.getValueMap())
+    expander.bind(from, {to, Expander::Uniform});
+  for (auto [tensor, memref] : llvm::zip(op.getAux(), operands.aux))
+    expander.bindAux(tensor, memref);
+  expander.bindLengths(queryLength, keyLength);
+  expander.expandOperations(region);
+  return llvm::map_to_vector(
+      region.front().getTerminator()->getOperands(),
+      [&](Value value) { return expander.get(value).value; });
+}
+
+SmallVector<Value> KernelBuilder::bringInside(Value array, ValueRange place) {
+  SmallVector<Value> at(place);
+  if (!op.hasPlace(Sequence::key))
+    return at;
+  Value isInside = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  for (auto [dim, number] : llvm::enumerate(ArrayRef(at).drop_back())) {
+    Value isBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number,
+                                          memref::DimOp::create(b, array, dim));
+    isInside = arith::AndIOp::create(b, isInside, isBelow);
+  }
+  // A tile behind the last row is one of zeros.
+  Value end = memref::DimOp::create(b, array, at.size() - 1);
+  at.back() = arith::SelectOp::create(b, isInside, at.back(), end);
+  return at;
+}
+
+Value KernelBuilder::loadKeyScales(Value scales, ValueRange places,
+                                   Value firstKey) {
+  RankedTensorType type = tensor({columns}, b.getF32Type());
+  Value own;
+  if (llvm::any_of(places.getTypes(), llvm::IsaPred<RankedTensorType>))
+    own = tile::GatherOp::create(b, type, scales, places);
+  else
+    own = tile::LoadOp::create(b, type, scales, bringInside(scales, places));
+  if (op.hasLengths()) {
+    // What lies there may be no number, and times a weight of 0 none, too.
+    RankedTensorType numbers = tensor({columns}, b.getIndexType());
+    Value isKey =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                              tile::CoordOp::create(b, numbers, 0, firstKey),
+                              scalarTile(keyLength, numbers));
+    own = arith::SelectOp::create(b, isKey, own, splat(type, 0.0));
+  }
+  return tile::BroadcastOp::create(b, tensor({rows, columns}, b.getF32Type()),
+                                   own, 0);
+}
+
+Value KernelBuilder::loadNibbles(Value memref, RankedTensorType type,
+                                 Value firstKey) {
+  auto bytes =
+      tensor({type.getDimSize(0), type.getDimSize(1) / 2}, b.getIntegerType(8));
+  // Integers are numbers, whatever lies behind a sequence.
+  Value packed = loadKeys(memref, bytes, firstKey, /*areClean=*/false);
+  return tile::UnpackOp::create(b, type, packed);
+}
+
 Value KernelBuilder::loadKeys(Value memref, RankedTensorType type,
                               Value firstKey, bool areClean) {
   // Where sequences fill their arrays, copies end with these.

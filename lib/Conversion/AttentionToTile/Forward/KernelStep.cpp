@@ -97,6 +97,12 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
     valueScale = *scale;
     valueExponent = math::Log2Op::create(b, valueScale, approximate());
   }
+  Value weightFactor;
+  if (op.hasNibbles()) {
+    SmallVector<Value> places = getKeyPlaces(firstKey);
+    scores = mul(scores, loadKeyScales(operands.keyScale, places, firstKey));
+    weightFactor = loadKeyScales(operands.valueScale, places, firstKey);
+  }
   if (hasScoreCode) {
     Value scaled =
         arith::MulFOp::create(b, scores, asScores(scoreFactor), reassociate());
@@ -136,9 +142,11 @@ KernelBuilder::buildStep(ValueRange query, Value key, Value value,
                                       1, b.getI64IntegerAttr(kPartialSums));
   // Before the branch around the rescaling, so that conversions can fill the
   // gaps between exponentials.
+  Value kept = dropWeights(weights, expander);
+  if (weightFactor)
+    kept = mul(kept, weightFactor);
   Value converted = arith::TruncFOp::create(
-      b, tensor({rows, columns}, op.getValueElementType()),
-      dropWeights(weights, expander));
+      b, tensor({rows, columns}, op.getValueElementType()), kept);
 
   State next = accumulate(state, weighting.maximum, weighting.grown, converted,
                           value, sums, valueScale);

@@ -200,6 +200,9 @@ static Value buildBytesOfArrays(ImplicitLocOpBuilder &b,
                       : info.columns == Columns::Value ? valueHeadDim
                                                        : 1;
     auto type = cast<MemRefType>(host[role].front().getType());
+    // k and v may hold two numbers in an element.
+    if (info.rows == Rows::Key && info.columns != Columns::None)
+      columns = type.getShape().back();
     (info.rows == Rows::Query ? ofQuery : ofKey) +=
         columns * type.getElementTypeBitWidth() / 8;
   }

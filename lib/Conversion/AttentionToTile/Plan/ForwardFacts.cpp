@@ -52,6 +52,8 @@ fa3::readForwardFacts(HostFunction &host,
   facts.dv = getTileWidth(forward.getValueHeadDim());
   if (forward.getQv())
     facts.d += facts.dv;
+  if (forward.hasNibbles())
+    facts.demand.packedBytes = (facts.d + facts.dv) / 2;
   for (Region *region : {&forward.getScoreMod(), &forward.getMaskMod()})
     addRegionDemand(*region, loads, facts.demand);
   facts.demand.keySpan = getKeySpan(forward.getKeepMod());

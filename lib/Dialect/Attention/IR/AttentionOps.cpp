@@ -17,8 +17,17 @@ using namespace fa3::attention;
 // Verification
 //===----------------------------------------------------------------------===//
 
+RankedTensorType ForwardOp::getMeantType(RankedTensorType type) {
+  if (!hasNibbles() || type.getRank() == 0)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() *= 2;
+  return RankedTensorType::get(shape, getElementType());
+}
+
 RankedTensorType ForwardOp::getValueType() {
-  auto type = cast<RankedTensorType>(getV().getType());
+  RankedTensorType type = getMeantType(getV().getType());
   if (!getTransposedV() || type.getRank() != 4)
     return type;
   SmallVector<int64_t> shape(type.getShape());
@@ -47,6 +56,45 @@ static LogicalResult verifyScales(ForwardOp op, bool is8Bit) {
       return op.emitOpError("expects a last extent of 1 of a scale for all "
                             "rows, got ")
              << type;
+  }
+  return success();
+}
+
+/// C33, but for C1 to C6.
+static LogicalResult verifyNibbles(ForwardOp op) {
+  if (!op.hasNibbles())
+    return success();
+  if (op.hasScales() || op.getQv() || op.getTransposedV())
+    return op.emitOpError("expects no ") << (op.hasScales() ? "scales"
+                                             : op.getQv()   ? "qv"
+                                                            : "transposed_v")
+                                         << " beside 'nibbles'";
+  if (!op.getElementType().isF16() && !op.getElementType().isBF16())
+    return op.emitOpError("expects q of f16 or bf16 beside 'nibbles', got ")
+           << op.getElementType();
+  const std::tuple<StringRef, RankedTensorType, Value> all[] = {
+      {"k", op.getK().getType(), op.getKeyScale()},
+      {"v", op.getV().getType(), op.getValueScale()}};
+  for (auto [name, type, scale] : all) {
+    if (!type.getElementType().isSignlessInteger(8))
+      return op.emitOpError("expects ")
+             << name << " of i8 beside 'nibbles', got "
+             << type.getElementType();
+    constexpr int64_t kStep = 32, kMost = 256;
+    int64_t bytes = type.getRank() ? type.getShape().back() : 0;
+    if (ShapedType::isDynamic(bytes) || bytes < 1 || 2 * bytes % kStep ||
+        2 * bytes > kMost)
+      return op.emitOpError("expects half a multiple of ")
+             << kStep << " up to " << kMost << " as the last extent of " << name
+             << " beside 'nibbles', got " << type;
+    auto own = cast<RankedTensorType>(scale.getType());
+    SmallVector<int64_t> rows(type.getShape().drop_back());
+    if (op.getLayout() == Layout::bshd && rows.size() > 1)
+      std::swap(rows[rows.size() - 2], rows.back());
+    if (!own.getElementType().isF32() ||
+        failed(verifyCompatibleShape(own.getShape(), rows)))
+      return op.emitOpError("expects scales of f32, a number for each row of ")
+             << name << " (" << type << "), got " << own;
   }
   return success();
 }
@@ -252,8 +300,9 @@ struct ForwardArrays {
   using Named = std::pair<StringRef, RankedTensorType>;
 
   ForwardArrays(ForwardOp op)
-      : q("q", getType(op.getQ())), k("k", getType(op.getK())),
-        v("v", op.getValueType()), o("o", getType(op.getO())) {
+      : q("q", getType(op.getQ())),
+        k("k", op.getMeantType(op.getK().getType())), v("v", op.getValueType()),
+        o("o", getType(op.getO())) {
     const std::pair<StringRef, Value> values[] = {
         {"lse", op.getLse()}, {"max_logits", op.getMaxLogits()}};
     for (auto [name, value] : values)
@@ -410,7 +459,7 @@ static LogicalResult verifySplitsAndSinks(ForwardOp op, int64_t heads) {
 
 LogicalResult ForwardOp::verify() {
   ForwardArrays arrays(*this);
-  if (failed(verifyTypes(*this, arrays)))
+  if (failed(verifyNibbles(*this)) || failed(verifyTypes(*this, arrays)))
     return failure();
   bool is8Bit = getElementType().getIntOrFloatBitWidth() == 8;
   if (failed(verifyScales(*this, is8Bit)) || failed(verifyTerms(*this)) ||
@@ -491,7 +540,7 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
         /*qv=*/Value(), aux, scale,
         /*scales=*/ValueRange(), /*maxQ=*/Value(), /*splits=*/Value(),
         /*sinks=*/Value(), /*previousO=*/Value(), /*previousLse=*/Value(),
-        DenseI64ArrayAttr(),
+        /*keyScale=*/Value(), /*valueScale=*/Value(), DenseI64ArrayAttr(),
         /*qTerms=*/builder.getI64IntegerAttr(1),
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods), FloatAttr(),

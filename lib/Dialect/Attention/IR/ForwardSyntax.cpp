@@ -25,6 +25,10 @@ static void printOperands(OpAsmPrinter &printer, ForwardOp op) {
     if (op.getRows())
       printer << " rows [" << *op.getRows() << "]";
   }
+  if (op.hasNibbles())
+    printer << " nibbles(" << op.getKeyScale() << ", " << op.getValueScale()
+            << " : " << op.getKeyScale().getType() << ", "
+            << op.getValueScale().getType() << ")";
   if (op.getMaxQ())
     printer << " max_q " << op.getMaxQ();
   if (op.getSplits())
@@ -84,8 +88,8 @@ public:
 
   ParseResult parse() {
     return failure(parseTensors() || parseScale() || parseScales() ||
-                   parseCounts() || parseAttributes() || parseTypes() ||
-                   resolveOperands() || parseRegions());
+                   parseNibbles() || parseCounts() || parseAttributes() ||
+                   parseTypes() || resolveOperands() || parseRegions());
   }
 
 private:
@@ -116,6 +120,7 @@ private:
   ParseResult parseTensors();
   ParseResult parseScale();
   ParseResult parseScales();
+  ParseResult parseNibbles();
   ParseResult parseCounts();
   ParseResult parseAttributes();
   ParseResult parseTypes();
@@ -126,7 +131,7 @@ private:
   OperationState &result;
   Builder &builder;
   SmallVector<Operand, 3> tensors;
-  Typed qv, aux, scales, sinks, previous;
+  Typed qv, aux, scales, nibbles, sinks, previous;
   SmallVector<Operand, 1> scale, maxQ, splits;
   bool hasPlain = false, hasMaxLogits = false;
   FunctionType type;
@@ -178,6 +183,17 @@ ParseResult ForwardParser::parseScales() {
     return failure();
   result.addAttribute(ForwardOp::getRowsAttrName(result.name),
                       builder.getDenseI64ArrayAttr(rows));
+  return success();
+}
+
+/// Scales of k and v, and that these hold two integers in a byte.
+ParseResult ForwardParser::parseNibbles() {
+  if (parseTyped("nibbles", nibbles))
+    return failure();
+  if (nibbles.size() && nibbles.size() != 2)
+    return parser.emitError(nibbles.loc)
+           << "expects scales of k and v in 'nibbles', got " << nibbles.size()
+           << " operands";
   return success();
 }
 
@@ -263,17 +279,18 @@ ParseResult ForwardParser::resolveOperands() {
                              result.operands) ||
       resolve(qv) || resolve(aux) || resolveAs(scale, builder.getF32Type()) ||
       resolve(scales) || resolveAs(maxQ, index) || resolveAs(splits, index) ||
-      resolve(sinks) || resolve(previous))
+      resolve(sinks) || resolve(previous) || resolve(nibbles))
     return failure();
   auto count = [](const auto &operands) {
     return static_cast<int32_t>(operands.size());
   };
-  int32_t ofPrevious = previous.size() / 2;
+  int32_t ofPrevious = previous.size() / 2, ofNibbles = nibbles.size() / 2;
   result.addAttribute(
       ForwardOp::getOperandSegmentSizesAttrName(result.name),
-      builder.getDenseI32ArrayAttr(
-          {1, 1, 1, qv.size(), aux.size(), count(scale), scales.size(),
-           count(maxQ), count(splits), sinks.size(), ofPrevious, ofPrevious}));
+      builder.getDenseI32ArrayAttr({1, 1, 1, qv.size(), aux.size(),
+                                    count(scale), scales.size(), count(maxQ),
+                                    count(splits), sinks.size(), ofPrevious,
+                                    ofPrevious, ofNibbles, ofNibbles}));
   return success();
 }
 

@@ -95,7 +95,8 @@ SmallVector<Role> ForwardOp::getRoles() {
   return listRoles(*this,
                    {Role::q, Role::k, Role::v, Role::qv, Role::aux, Role::scale,
                     Role::scales, Role::maxQ, Role::splits, Role::sinks,
-                    Role::previousO, Role::previousLse},
+                    Role::previousO, Role::previousLse, Role::keyScale,
+                    Role::valueScale},
                    {Role::o, Role::lse, Role::plain, Role::maxLogits});
 }
 

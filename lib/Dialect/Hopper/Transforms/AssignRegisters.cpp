@@ -7,6 +7,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace fa3::hopper {
 #define GEN_PASS_DEF_ASSIGNREGISTERS
@@ -36,6 +37,32 @@ static bool holdsFragments(warp::GroupOp group) {
 static bool isConsumer(warp::GroupOp group) {
   return int64_t(group.getWarps()) >= getChip(group).warpsPerWarpgroup &&
          holdsFragments(group);
+}
+
+/// The width of the elements that groups make which convert, or 8; 0 if there
+/// is no such group.
+static unsigned getConvertedBits(ArrayRef<warp::GroupOp> groups) {
+  unsigned bits = 0;
+  for (warp::GroupOp group : groups) {
+    if (isConsumer(group) || !holdsFragments(group))
+      continue;
+    bits = std::max(bits, 8u);
+    // Others that write what is as wide have read it so.
+    unsigned read = 0, written = 0;
+    group.walk([&](Operation *op) {
+      if (auto load = dyn_cast<SmemLoadOp>(op))
+        read = std::max(
+            read,
+            getElementTypeOrSelf(load.getResult()).getIntOrFloatBitWidth());
+      if (auto store = dyn_cast<SmemStoreOp>(op))
+        written = std::max(
+            written,
+            getElementTypeOrSelf(store.getValue()).getIntOrFloatBitWidth());
+    });
+    if (written > read && read)
+      bits = std::max(bits, written);
+  }
+  return bits;
 }
 
 /// Whether the group tells others where the steps of a list are.
@@ -118,9 +145,6 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
       return !isConsumer(group) && warp::hasNestedLoops(group) &&
              !postsNumbers(group);
     };
-    auto converts = [](warp::GroupOp group) {
-      return !isConsumer(group) && holdsFragments(group);
-    };
     // Groups that compute different things have rings of their own, whose
     // places a loader keeps.
     bool keepsMuch = llvm::any_of(groups, loadsInNest) ||
@@ -132,7 +156,7 @@ struct AssignRegisters : hopper::impl::AssignRegistersBase<AssignRegisters> {
         producerRegisters != 0
             ? producerRegisters
             : model.getProducerRegisters(consumers, keepsMuch,
-                                         llvm::any_of(groups, converts));
+                                         getConvertedBits(groups));
     int64_t consumer = consumerRegisters;
     if (consumer == 0)
       consumer = std::min<int64_t>(

@@ -204,7 +204,7 @@ LogicalResult OperandAAttr::verifyEncoding(
 
 std::optional<LinearLayout> TransposingAttr::toLinear(ArrayRef<int64_t> shape,
                                                       unsigned bits) const {
-  if (shape.size() != 2 || bits != 8)
+  if (shape.size() != 2 || (bits != 8 && bits != 16))
     return std::nullopt;
   return LinearLayout::transposing(shape[0], shape[1]);
 }
@@ -215,8 +215,8 @@ LogicalResult TransposingAttr::verifyEncoding(
   if (elementType.isIntOrFloat() &&
       toLinear(shape, elementType.getIntOrFloatBitWidth()))
     return success();
-  return emitError() << "#tile.transposing expects elements of 8 bits, rows "
-                        "that are a multiple of 32 and columns that are a "
+  return emitError() << "#tile.transposing expects elements of 8 or 16 bits, "
+                        "rows that are a multiple of 32 and columns that are a "
                         "multiple of 16, got ["
                      << toText(shape) << "] of " << elementType;
 }

@@ -314,6 +314,21 @@ LogicalResult TransposeOp::verify() {
   return success();
 }
 
+LogicalResult UnpackOp::verify() {
+  RankedTensorType source = getSource().getType(),
+                   result = getResult().getType();
+  Type element = result.getElementType();
+  if (source.getRank() != 2 || !source.getElementType().isSignlessInteger(8))
+    return emitOpError("expects an operand of rank 2 and i8, got ") << source;
+  if (result.getRank() != 2 || result.getDimSize(0) != source.getDimSize(0) ||
+      result.getDimSize(1) != 2 * source.getDimSize(1) ||
+      (!element.isF16() && !element.isBF16()))
+    return emitOpError("expects a result of f16 or bf16 with twice the columns "
+                       "of the operand, got ")
+           << source << " and " << result;
+  return success();
+}
+
 YieldOp WhereOp::getYield() {
   return cast<YieldOp>(getBody().front().getTerminator());
 }

@@ -232,6 +232,10 @@ bool fa3::tile::visitRenamed(Operation *op, Value value, int64_t dim,
   return true;
 }
 
+bool fa3::tile::isConversion(Operation *op) {
+  return isa<RelabelOp, TransposeOp, UnpackOp>(op);
+}
+
 bool fa3::tile::mayReassociate(Operation *op) {
   auto hasFlags = dyn_cast<arith::ArithFastMathInterface>(op);
   // Some operations have them as an optional attribute.
@@ -337,7 +341,8 @@ Operation *fa3::tile::findMeeting(ReadOp read) {
 int64_t fa3::tile::getSpareRegisters(warp::GroupOp group) {
   const Chip &chip = getChip(group);
   int64_t consumers = 0, computing = 0;
-  bool isNested = false, converts = false;
+  bool isNested = false;
+  unsigned convertedBits = 0;
   for (auto other : group->getBlock()->getOps<warp::GroupOp>()) {
     if (int64_t(other.getWarps()) >= chip.warpsPerWarpgroup) {
       consumers +=
@@ -346,10 +351,15 @@ int64_t fa3::tile::getSpareRegisters(warp::GroupOp group) {
       continue;
     }
     isNested |= warp::hasNestedLoops(other);
-    other.walk([&](ReadOp) { converts = true; });
+    other.walk([&](Operation *op) {
+      if (isa<ReadOp>(op))
+        convertedBits = std::max(convertedBits, 8u);
+      if (auto unpack = dyn_cast<UnpackOp>(op))
+        convertedBits = unpack.getResult().getType().getElementTypeBitWidth();
+    });
   }
   int64_t producer = getRegisterModel(chip).getProducerRegisters(
-      consumers, isNested || computing > 1, converts);
+      consumers, isNested || computing > 1, convertedBits);
   Operation *where = nullptr;
   return getRegisterLimit(group, producer) - estimateRegisters(group, where);
 }

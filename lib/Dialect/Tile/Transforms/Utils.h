@@ -61,6 +61,10 @@ bool visitCarried(mlir::Operation *op, mlir::Value value,
 bool visitRenamed(mlir::Operation *op, mlir::Value value, int64_t dim,
                   llvm::function_ref<void(mlir::Value, int64_t)> visit);
 
+/// Whether the operation makes another tile of a loaded one on its way to
+/// products, which a role of its own can do between two rings.
+bool isConversion(mlir::Operation *op);
+
 /// Whether the flags of an operation on floats allow its operands to be added
 /// or multiplied in another order.
 bool mayReassociate(mlir::Operation *op);

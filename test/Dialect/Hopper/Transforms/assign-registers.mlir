@@ -5,6 +5,7 @@
 // RUN: %stages-gemm --pass hopper-assign-registers --run=--completion=random --run=--schedule-seed=2
 
 //--- default.mlir
+#window = #hopper.fragment<[32, 32], reg = [[0, 1], [1, 0], [8, 0], [0, 16]], lane = [[2, 0], [4, 0], [0, 2], [0, 4], [0, 8]], warp = [[16, 0]], repeat = []>
 gpu.module @m {
   // CHECK-LABEL: @three
   gpu.func @three(%x: vector<4xf32>) kernel attributes {known_block_size = array<i32: 512, 1, 1>} {
@@ -108,6 +109,28 @@ gpu.module @m {
       // CHECK: @math
       // CHECK-NEXT: setmaxnreg increase 240
       warp.group @math warps 4 at 8 (%g) {
+        %y = arith.addf %x, %x : vector<4xf32>
+      }
+    }
+    gpu.return
+  }
+
+  // One that makes wider elements needs more.
+  // CHECK-LABEL: @unpacking
+  gpu.func @unpacking(%x: vector<4xf32>, %wide: vector<16xbf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %from = hopper.smem.alloc : !hopper.buffer<1, tensor<32x32xi8>, 32>
+    %to = hopper.smem.alloc : !hopper.buffer<1, tensor<32x32xbf16>, 64>
+    warp.specialize {
+      // CHECK: @unpack
+      // CHECK-NEXT: setmaxnreg decrease 96
+      warp.group @unpack warps 2 at 0 (%g) {
+        %bytes = hopper.smem.load %from[%c0, %c0, %c0] of #window : !hopper.buffer<1, tensor<32x32xi8>, 32> -> vector<16xi8>
+        hopper.smem.store %wide to %to[%c0, %c0, %c0] of #window : vector<16xbf16>, !hopper.buffer<1, tensor<32x32xbf16>, 64>
+      }
+      // CHECK: @math
+      // CHECK-NEXT: setmaxnreg decrease 240
+      warp.group @math warps 4 at 4 (%g) {
         %y = arith.addf %x, %x : vector<4xf32>
       }
     }

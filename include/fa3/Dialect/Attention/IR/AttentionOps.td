@@ -55,6 +55,13 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     default, is one scale for the whole sequence (flash-attention's descale), 1
     one for every token, others one for every block of rows.
 
+    With `nibbles(%ks, %vs)` k and v are i8 and hold two integers from -8 to 7 in
+    every byte, so that half as many columns are a row: with d columns, column c
+    is in bits 0 to 3 of byte c for c < d / 2, and in bits 4 to 7 of byte
+    c - d / 2 for the others. Every row has a scale of its own: its elements
+    stand for the integers times ks, or vs, which are (batch, key head, key), or
+    what places index, as lse is for queries.
+
     Sequences of a batch may have lengths of their own, and lie anywhere in
     memory. `lengths` takes (index b) and yields the queries and keys of a
     sequence; a number below 0 counts as 0. `place_q` takes (index b, h, i) and
@@ -213,6 +220,9 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         the element type that o would have without `epilogue`.
     C32. previous o has the shape of o and f16, bf16 or f32, previous lse f32 and
         the shape of lse.
+    C33. beside `nibbles` k and v have i8, and q f16 or bf16; for C1 to C6 they
+        are arrays of that with twice the columns, which are multiples of 32 up
+        to 256. Their scales are f32, a number for each of their rows. There is no `scales`, `qv` nor `transposed_v`.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Optional<AnyRankedTensor>:$qv,
@@ -221,6 +231,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
                        Optional<AnyRankedTensor>:$sinks,
                        Optional<AnyRankedTensor>:$previousO,
                        Optional<AnyRankedTensor>:$previousLse,
+                       Optional<AnyRankedTensor>:$keyScale,
+                       Optional<AnyRankedTensor>:$valueScale,
                        OptionalAttr<DenseI64ArrayAttr>:$rows,
                        DefaultValuedAttr<I64Attr, "1">:$qTerms,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
@@ -260,9 +272,14 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     bool isOfRows(::mlir::Value value) {
       return value && (value == getLse() || value == getMaxLogits());
     }
+    /// Whether k and v hold two integers in a byte.
+    bool hasNibbles() { return bool(getKeyScale()); }
+    /// The type of k or v, or with nibbles that of an array of what they stand
+    /// for.
+    ::mlir::RankedTensorType getMeantType(::mlir::RankedTensorType type);
     /// Elements of a query and of a key; q has `q_terms` columns for each.
     int64_t getHeadDim() {
-      return ::llvm::cast<::mlir::RankedTensorType>(getK().getType()).getShape().back();
+      return getMeantType(getK().getType()).getShape().back();
     }
     int64_t getValueHeadDim() {
       return getValueType().getShape().back();
@@ -272,7 +289,7 @@ def Attention_ForwardOp : Attention_Op<"forward", [
     int64_t getScoreDim() {
       return getHeadDim() + (getQv() ? getValueHeadDim() : 0);
     }
-    /// The type of v with its dimensions in the order of `layout`.
+    /// The meant type of v with its dimensions in the order of `layout`.
     ::mlir::RankedTensorType getValueType();
     /// Rows that share a scale, 0 for all, of q (0), k (1) or v (2).
     int64_t getScaleRows(unsigned operand) {
@@ -286,7 +303,7 @@ def Attention_ForwardOp : Attention_Op<"forward", [
       return ::llvm::cast<::mlir::RankedTensorType>(getQ().getType()).getElementType();
     }
     ::mlir::Type getValueElementType() {
-      return ::llvm::cast<::mlir::RankedTensorType>(getV().getType()).getElementType();
+      return getMeantType(getV().getType()).getElementType();
     }
   }];
 }

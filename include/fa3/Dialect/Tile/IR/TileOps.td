@@ -514,6 +514,25 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_UnpackOp : Tile_Op<"unpack", [Pure]> {
+  let summary = "numbers of 4 bits, of which a byte holds two, as floats";
+  let description = [{
+    With n columns of bytes, element (i, c) of the result is the integer from -8
+    to 7 in bits 0 to 3 of byte (i, c), and element (i, n + c) that in bits 4 to
+    7. An operand of products that is unpacked on its way is unpacked by the
+    convert role, from one ring to another (tile-insert-rings).
+
+    Example: `%k = tile.unpack %bytes : tensor<64x64xi8> -> tensor<64x128xbf16>`
+
+    C1. the operand has rank 2 and i8.
+    C2. the result has twice the columns of the operand, and f16 or bf16.
+  }];
+  let arguments = (ins Tile_Tile:$source);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 include "fa3/Dialect/Tile/IR/TileAsyncOps.td"
 include "fa3/Dialect/Tile/IR/TileExactOps.td"
 include "fa3/Dialect/Tile/IR/TileOrderedOps.td"

@@ -120,10 +120,11 @@ def Tile_TransposingAttr : Tile_Attr<"Transposing", "transposing", [
   let summary = "layout of a tile on its way from rows to columns";
   let description = [{
     Two warps read 8-bit elements by `ldmatrix.trans` in it; transposed, and
-    with the former rows relabeled, `stmatrix` writes them. Example:
+    with the former rows relabeled, `stmatrix` writes them. Bytes that are
+    unpacked have it too, and the 16-bit elements that they become. Example:
     `tensor<32x64xf8E4M3FN, #tile.transposing>`.
 
-    C1. elements have 8 bits, rows are a multiple of 32, columns one of 16.
+    C1. elements have 8 or 16 bits, rows are a multiple of 32, columns one of 16.
   }];
 }
 

@@ -102,7 +102,7 @@ def InsertRings : Pass<"tile-insert-rings"> {
     }
     ```
   }];
-  let dependentDialects = ["::fa3::warp::WarpDialect"];
+  let dependentDialects = ["::fa3::warp::WarpDialect", "::mlir::tensor::TensorDialect"];
   let statistics = [Statistic<"rings", "rings", "rings created">];
 }
 

@@ -22,6 +22,10 @@ std::optional<Obstacle> fa3::attention::findObstacle(ScoredOpInterface op,
   if (op.hasPlace(Sequence::query) || op.hasPlace(Sequence::key))
     return Obstacle{false, "its sequences lie anywhere ('place_q', 'place_k', "
                            "packed or paged)"};
+  auto forward = dyn_cast<ForwardOp>(op.getOperation());
+  if (forward && forward.hasNibbles())
+    return Obstacle{false, "its keys hold two integers in a byte, with scales "
+                           "of their own"};
   if (!op.getScales().empty())
     return Obstacle{false, "it has operands of 8 bits, whose scales are for "
                            "parts of their own"};

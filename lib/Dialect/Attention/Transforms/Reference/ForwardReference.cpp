@@ -39,6 +39,9 @@ private:
   Value round(Value value);
   /// The same for weights, which are operands of a product.
   Value roundWeight(Value value);
+  /// An element of k or v, of a row at this place.
+  Value loadKey(Value rows, Value scales, ArrayRef<Value> place, Value c,
+                int64_t columns);
   /// An element of q, the sum of its terms.
   Value loadQuery(ArrayRef<Value> at);
   /// `value` times the scale of a row of q (0), k (1) or v (2).
@@ -238,12 +241,35 @@ Value ReferenceBuilder::loadQuery(ArrayRef<Value> at) {
   return sum;
 }
 
+Value ReferenceBuilder::loadKey(Value rows, Value scales, ArrayRef<Value> place,
+                                Value c, int64_t columns) {
+  SmallVector<Value> at(place);
+  if (!scales) {
+    at.push_back(c);
+    return widen(memref::LoadOp::create(b, rows, at));
+  }
+  Value half = arith::ConstantIndexOp::create(b, columns / 2);
+  at.push_back(arith::RemUIOp::create(b, c, half));
+  Value byte = memref::LoadOp::create(b, rows, at);
+  auto bits = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI8IntegerAttr(value));
+  };
+  Value isLow = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, c, half);
+  Value low = arith::ShLIOp::create(b, byte, bits(4));
+  Value high = arith::SelectOp::create(b, isLow, low, byte);
+  Value number = arith::ShRSIOp::create(b, high, bits(4));
+  at.pop_back();
+  Value scale = widen(memref::LoadOp::create(b, scales, at));
+  return arith::MulFOp::create(b, widen(number), scale);
+}
+
 Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
                                  Value j) {
   // The order of a sum of products is free; the loop may be vectorized.
   auto anyOrder = arith::FastMathFlagsAttr::get(
       b.getContext(),
       arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
+  ForwardOp forward = host.forward;
   SmallVector<Value> ofQuery = getPlace(Sequence::query, batch, h, i),
                      ofKey = getPlace(Sequence::key, batch, keyHead, j);
   auto at = [](SmallVector<Value> place, Value c) {
@@ -251,7 +277,7 @@ Value ReferenceBuilder::buildDot(Value batch, Value h, Value keyHead, Value i,
     return place;
   };
   auto addProduct = [&](Value partial, Value x, Value rows, Value c) -> Value {
-    Value y = widen(memref::LoadOp::create(b, rows, at(ofKey, c)));
+    Value y = loadKey(rows, host.keyScale, ofKey, c, forward.getHeadDim());
     if (isLow)
       y = round(arith::MulFOp::create(b, y, scale));
     Value product = arith::MulFOp::create(b, x, y, anyOrder);
@@ -363,9 +389,8 @@ void ReferenceBuilder::buildOutput(Value batch, Value h, Value keyHead, Value i,
     SmallVector<Value> place = getPlace(Sequence::key, batch, keyHead, j);
     ifInside(Sequence::key, place, [&] {
       loop(zero, valueHeadDim, [&](Value c) {
-        SmallVector<Value> at(place);
-        at.push_back(c);
-        Value x = widen(memref::LoadOp::create(b, host.v, at));
+        Value x = loadKey(host.v, host.valueScale, place, c,
+                          host.forward.getValueHeadDim());
         Value product = arith::MulFOp::create(b, weight, x);
         Value partial = memref::LoadOp::create(b, sum, c);
         Value next = arith::AddFOp::create(b, partial, product);

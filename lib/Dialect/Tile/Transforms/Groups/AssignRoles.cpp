@@ -26,7 +26,7 @@ static bool feedsProductsOnly(Value tile,
                               SmallVectorImpl<Operation *> &conversions) {
   return !tile.use_empty() && llvm::all_of(tile.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (!isa<RelabelOp, TransposeOp>(user))
+    if (!isConversion(user))
       return isa<DotOp>(user) && use.getOperandNumber() < 2;
     conversions.push_back(user);
     return feedsProductsOnly(user->getResult(0), conversions);

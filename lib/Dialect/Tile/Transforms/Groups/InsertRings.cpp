@@ -5,6 +5,7 @@
 #include "Roles.h"
 #include "fa3/Dialect/Tile/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
@@ -87,6 +88,8 @@ private:
   }
   LogicalResult copyConverted(ArrayRef<Operation *> conversions, Value source,
                               Value target);
+  void writeUnpacked(UnpackOp unpack, Value part, Value target, int64_t row,
+                     int64_t column);
   void readFrom(Value view, OpOperand &use, StringAttr reader);
   void computeInPlace(const OperandCode &code, LoadOp load, Value view);
 
@@ -96,13 +99,12 @@ private:
 };
 } // namespace
 
-/// The relabelings and transpositions between a load and its products; none
-/// if element code uses the tile.
+/// What converts a tile between a load and its products; none if element code
+/// uses the tile.
 static SmallVector<Operation *> getConversions(LoadOp load) {
   SmallVector<Operation *> conversions;
   Value value = load.getResult();
-  while (value.hasOneUse() &&
-         isa<RelabelOp, TransposeOp>(*value.getUsers().begin())) {
+  while (value.hasOneUse() && isConversion(*value.getUsers().begin())) {
     conversions.push_back(*value.getUsers().begin());
     value = conversions.back()->getResult(0);
   }
@@ -123,6 +125,30 @@ static DenseI64ArrayAttr getRowOrder(ArrayRef<Operation *> conversions) {
   return relabel.getBitsAttr();
 }
 
+/// Unpacks a part of a tile, which is at this place, into `target`: both halves
+/// of its elements are at places of their own.
+void RingInserter::writeUnpacked(UnpackOp unpack, Value part, Value target,
+                                 int64_t row, int64_t column) {
+  auto type = cast<RankedTensorType>(part.getType());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  Type element = unpack.getResult().getType().getElementType();
+  auto both = RankedTensorType::get({rows, 2 * columns}, element);
+  auto half = RankedTensorType::get({rows, columns}, element);
+  Value unpacked = with(convertRole, UnpackOp::create(b, both, part));
+  ArrayRef<int64_t> shape = half.getShape();
+  int64_t one[] = {1, 1};
+  for (int64_t i : {0, 1}) {
+    int64_t from[] = {0, i * columns};
+    Value numbers =
+        with(convertRole, tensor::ExtractSliceOp::create(
+                              b, half, unpacked, ValueRange(), ValueRange(),
+                              ValueRange(), from, shape, one));
+    int64_t behind = i * unpack.getSource().getType().getDimSize(1);
+    Value view = window(target, half, convertRole, row, behind + column);
+    with(convertRole, WriteOp::create(b, numbers, view));
+  }
+}
+
 /// Copies the slot `source` to `target` window by window, each converted as the
 /// whole tile is to be.
 LogicalResult RingInserter::copyConverted(ArrayRef<Operation *> conversions,
@@ -131,6 +157,10 @@ LogicalResult RingInserter::copyConverted(ArrayRef<Operation *> conversions,
       cast<RankedTensorType>(conversions.front()->getOperand(0).getType());
   int64_t rows = std::gcd(type.getDimSize(0), kWindowRows);
   int64_t columns = std::gcd(type.getDimSize(1), kWindowColumns);
+  for (Operation *op : conversions)
+    if (isa<UnpackOp>(op) && conversions.size() != 1)
+      return op->emitOpError("has the convert role, which unpacks tiles that "
+                             "nothing else changes");
   for (Operation *op : conversions)
     if (auto relabel = dyn_cast<RelabelOp>(op))
       if (std::gcd(rows, columns) % (int64_t(1) << relabel.getBits().size()))
@@ -150,6 +180,10 @@ LogicalResult RingInserter::copyConverted(ArrayRef<Operation *> conversions,
                                                 entry.getEncoding()),
                           convertRole, row, column);
       Value part = with(convertRole, ReadOp::create(b, getType(), view));
+      if (auto unpack = dyn_cast<UnpackOp>(conversions.front())) {
+        writeUnpacked(unpack, part, target, row, column);
+        continue;
+      }
       for (Operation *op : conversions) {
         if (auto relabel = dyn_cast<RelabelOp>(op)) {
           part = RelabelOp::create(b, getType(), part, relabel.getDim(),
@@ -401,8 +435,11 @@ static bool comesBefore(LoadOp before, LoadOp load) {
          narrow.getDimSize(0) < wide.getDimSize(0) && !before.getFold() &&
          !load.getFold() && !before.getPieces() && !load.getPieces() &&
          areAlike(getConversions(before), getConversions(load)) &&
-         llvm::all_of(before->getUsers(),
-                      llvm::IsaPred<DotOp, RelabelOp, TransposeOp>);
+         llvm::all_of(
+             before->getUsers(),
+             [](Operation *user) {
+               return isa<DotOp>(user) || isConversion(user);
+             });
 }
 
 LogicalResult fa3::tile::insertRing(gpu::GPUFuncOp kernel, LoadOp load,

@@ -151,6 +151,9 @@ void LayoutSolver::visit(Operation *op, Value value, Attribute layout) {
       .Case<tensor::ExtractSliceOp>([&](tensor::ExtractSliceOp slice) {
         wantAll({slice.getSource(), slice.getResult()});
       })
+      .Case<UnpackOp>([&](UnpackOp unpack) {
+        wantAll({unpack.getSource(), unpack.getResult()});
+      })
       .Case<AddExactOp>([&](AddExactOp add) {
         want(add.getValue(), layout);
         wantAll(add.getIndices());
@@ -259,6 +262,14 @@ static bool isTransposedLater(Value tile) {
   });
 }
 
+/// Whether a tile, or a part of it, is unpacked.
+static bool isUnpacked(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op))
+    op = slice.getSource().getDefiningOp();
+  return isa_and_nonnull<UnpackOp>(op);
+}
+
 void LayoutSolver::seed(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<DotOp, DotAsyncOp>([&](auto dot) { want(dot->getResult(0), acc); })
@@ -267,9 +278,13 @@ void LayoutSolver::seed(Operation *op) {
           want(store.getValue(), acc);
       })
       .Case<AddExactOp>([&](AddExactOp add) { want(add.getValue(), acc); })
+      .Case<UnpackOp>([&](UnpackOp unpack) {
+        want(unpack.getSource(), TransposingAttr::get(kernel.getContext()));
+      })
       .Case<WriteOp>([&](WriteOp write) {
         // A vector of rows or of columns is laid out by what it is made of.
         if (write.getValue().getType().getRank() == 2 &&
+            !isUnpacked(write.getValue()) &&
             !isa_and_nonnull<RelabelOp, TransposeOp>(
                 write.getValue().getDefiningOp()))
           want(write.getValue(), acc);
@@ -277,7 +292,8 @@ void LayoutSolver::seed(Operation *op) {
       .Case<ReadOp>([&](ReadOp read) {
         // Numbers of columns are laid out like the tiles that they are used in.
         if (isLeftOperand(read.getResult()) ||
-            read.getResult().getType().getRank() == 1)
+            read.getResult().getType().getRank() == 1 ||
+            llvm::any_of(read->getUsers(), llvm::IsaPred<UnpackOp>))
           return;
         bool isTransposed =
             isTransposedLater(read.getResult()) &&

@@ -1,6 +1,7 @@
 //===- GridFacts.cpp - what is known of a grid ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "GridFacts.h"
+#include "../Utils.h"
 #include "GridSections.h"
 #include "GridTrend.h"
 #include "ListTiles.h"
@@ -96,8 +97,9 @@ static bool leavesNumber(GridOp grid, LoadPolicy loads) {
 /// warp claims tiles for all.
 static bool hasLoadingGroup(GridOp grid, LoadPolicy loads) {
   WalkResult result = grid.walk([&](LoadOp load) {
-    bool feedsProducts = llvm::any_of(
-        load->getUsers(), llvm::IsaPred<DotOp, RelabelOp, TransposeOp>);
+    bool feedsProducts = llvm::any_of(load->getUsers(), [](Operation *user) {
+      return isa<DotOp>(user) || isConversion(user);
+    });
     return WalkResult(failure(isBulkElementLoad(load, loads) ||
                               (isBulkCopy(load) && feedsProducts)));
   });

@@ -52,7 +52,10 @@ static bool readsTiles(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](LoadOp load) {
     bool isTile = load.getType().getRank() == 2;
     return isTile && !llvm::all_of(load->getUsers(),
-                                   llvm::IsaPred<DotOp, RelabelOp, TransposeOp>)
+                                   [](Operation *user) {
+                                     return isa<DotOp>(user) ||
+                                            isConversion(user);
+                                   })
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
