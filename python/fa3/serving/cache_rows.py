@@ -19,8 +19,8 @@ from . import nibbles
 def is_apart(q: Any, k: Any, v: Any, asked: Sequences) -> bool:
     """Whether new keys are written here, and not by the kernel: packed ones, those of
     8 bits and of caches of 4, rows too wide for it, those of caches that have pages in
-    common, and turned ones of caches of 8 bits, beside packed queries, and beside several queries that are
-    all at one position."""
+    common, and turned ones of caches of 8 bits, beside packed queries, and beside several
+    queries that are all at one position."""
     if nibbles.are_in(q, k):
         return True
     of_8_bits = k.element_size() == 1
