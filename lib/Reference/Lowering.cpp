@@ -82,14 +82,15 @@ LogicalResult fa3::lowerToLLVM(ModuleOp module) {
     function.removeResAttrsAttr();
   });
   PassManager manager(module.getContext());
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createLoopInvariantCodeMotionPass());
-  manager.addPass(createSCFToControlFlowPass());
   // LLVM leaves some conversions to bf16 to a run-time library that is not
-  // everywhere; spelled out they need none.
+  // everywhere; spelled out they need none. Canonicalization would make one of
+  // an integer's conversion to a wider float, which is not spelled out.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   manager.addPass(arith::createArithExpandOpsPass(expand));
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(createSCFToControlFlowPass());
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());
   manager.addPass(createConvertMathToLLVMPass());
   manager.addPass(createConvertMathToLibmPass());
