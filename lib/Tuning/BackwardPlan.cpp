@@ -334,8 +334,8 @@ std::optional<BackwardPart> BackwardPlanner::planFused() const {
   constexpr int64_t kColumns[] = {128, 64};
   constexpr int64_t kGroups = 2;
   const BackwardDemand &demand = getDemandOfFused();
-  // What is random has no room beside all sums. And what a step gives to dq
-  // goes through two entries of memory, which wider heads would fill twice.
+  // What is random has no room beside all sums. And where dq has more columns,
+  // tile-schedule finds no order for the pieces of a step.
   constexpr int64_t kWidestHead = 128;
   if (demand.dropsWeights || facts.d > kWidestHead)
     return std::nullopt;

@@ -407,7 +407,7 @@ TEST(BackwardPlan, PlansOfAnyLengthSayFromWhereOnTheyAreFaster) {
   }
 }
 
-/// dq of one step of such heads has no place, however few columns dv has.
+/// tile-schedule has no order for their steps, however few columns dv has.
 TEST(BackwardPlan, WiderHeadsHaveNoFusedForm) {
   BackwardFacts facts = makeBackwardFacts(256);
   for (int64_t dv : {8, 16, 32}) {

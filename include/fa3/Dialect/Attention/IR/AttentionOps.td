@@ -222,7 +222,8 @@ def Attention_ForwardOp : Attention_Op<"forward", [
         the shape of lse.
     C33. beside `nibbles` k and v have i8, and q f16 or bf16; for C1 to C6 they
         are arrays of that with twice the columns, which are multiples of 32 up
-        to 256. Their scales are f32, a number for each of their rows. There is no `scales`, `qv` nor `transposed_v`.
+        to 256. Their scales are f32, a number for each of their rows. There is no
+        `scales`, `qv` nor `transposed_v`.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v,
                        Optional<AnyRankedTensor>:$qv,
