@@ -6,7 +6,7 @@
  * on a call.
  *===----------------------------------------------------------------------===*/
 
-#include "Manifest.h"
+#include "ManifestReader.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * is one for each, which a call fills from the memory that it is given.
  *===----------------------------------------------------------------------===*/
 
-#include "Manifest.h"
+#include "ManifestReader.h"
 
 #include <inttypes.h>
 #include <string.h>

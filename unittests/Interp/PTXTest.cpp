@@ -1,6 +1,6 @@
 //===- PTXTest.cpp - instructions of PTX, one by one ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "fa3/Interp/PTX.h"
+#include "fa3/Interp/PTXInterpreter.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstring>

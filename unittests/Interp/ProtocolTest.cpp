@@ -1,6 +1,6 @@
 //===- ProtocolTest.cpp - all schedules of small protocols ----------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "fa3/Interp/Protocol.h"
+#include "fa3/Interp/ProtocolSearch.h"
 #include "gtest/gtest.h"
 
 using namespace fa3::interp;

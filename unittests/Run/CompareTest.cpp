@@ -1,6 +1,6 @@
 //===- CompareTest.cpp - differences of arrays ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "fa3/Tools/Run/Compare.h"
+#include "fa3/Tools/Run/CompareArrays.h"
 #include "gtest/gtest.h"
 #include <cmath>
 

@@ -5,7 +5,7 @@
 // first in a step), and that any answer is one: random instances are verified.
 //===----------------------------------------------------------------------===//
 
-#include "ProblemText.h"
+#include "ReadProblem.h"
 #include <random>
 
 using namespace fa3;

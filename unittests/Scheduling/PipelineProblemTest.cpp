@@ -1,6 +1,6 @@
 //===- PipelineProblemTest.cpp - instances and answers that are wrong -----===//
 // SPDX-License-Identifier: Apache-2.0
-#include "ProblemText.h"
+#include "ReadProblem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace fa3;

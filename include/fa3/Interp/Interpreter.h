@@ -74,8 +74,8 @@ struct Options {
   /// kernels, up to so many states per protocol (see Protocol.h). 0: does not.
   int64_t exploreStates = 0;
   /// Whether hopper kernels tell the time: by the units that their operations
-  /// occupy (fa3/Dialect/Hopper/Analysis/Resources.h). Completion is eager and
-  /// the schedule follows the times.
+  /// occupy (fa3/Dialect/Hopper/Analysis/HopperResources.h). Completion is
+  /// eager and the schedule follows the times.
   bool timed = false;
   /// A timed run runs at most so many blocks of a launch; 0: all.
   int64_t timedBlocks = 0;

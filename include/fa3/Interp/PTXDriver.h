@@ -9,7 +9,7 @@
 #ifndef FA3_INTERP_PTXDRIVER_H
 #define FA3_INTERP_PTXDRIVER_H
 
-#include "fa3/Interp/PTX.h"
+#include "fa3/Interp/PTXInterpreter.h"
 
 namespace fa3::interp::ptx {
 

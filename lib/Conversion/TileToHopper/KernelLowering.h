@@ -10,12 +10,12 @@
 #define FA3_LIB_CONVERSION_TILETOHOPPER_KERNELLOWERING_H
 
 #include "KernelArguments.h"
-#include "fa3/Dialect/Hopper/IR/ExactOps.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Hopper/IR/HopperExactOps.h"
 #include "fa3/Dialect/Tile/Analysis/RingProtocol.h"
-#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Tile/IR/TileExactOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Conversion/TileToHopper/TileToHopper.h"
 #include "KernelLowering.h"
-#include "fa3/Dialect/Tile/IR/ExactOps.h"
+#include "fa3/Dialect/Tile/IR/TileExactOps.h"
 #include "fa3/Support/PTXName.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"

@@ -7,7 +7,7 @@
 #ifndef FA3_LIB_INTERP_CORE_CONTEXT_H
 #define FA3_LIB_INTERP_CORE_CONTEXT_H
 
-#include "Program.h"
+#include "DecodedProgram.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace fa3::interp {

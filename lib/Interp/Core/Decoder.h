@@ -8,7 +8,7 @@
 #ifndef FA3_LIB_INTERP_CORE_DECODER_H
 #define FA3_LIB_INTERP_CORE_DECODER_H
 
-#include "Program.h"
+#include "DecodedProgram.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

@@ -12,7 +12,7 @@
 #include "Decoder.h"
 #include "Scheduler.h"
 #include "fa3/Interp/Interpreter.h"
-#include "fa3/Interp/Protocol.h"
+#include "fa3/Interp/ProtocolSearch.h"
 #include <random>
 
 namespace fa3::interp {

@@ -1,9 +1,9 @@
 //===- Access.cpp - what a function reads and writes ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "fa3/Dialect/Hopper/IR/ExactOps.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
-#include "fa3/Dialect/Tile/IR/ExactOps.h"
+#include "fa3/Dialect/Hopper/IR/HopperExactOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Tile/IR/TileExactOps.h"
 #include "fa3/Interp/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -11,7 +11,7 @@
 #define FA3_LIB_INTERP_HOPPER_CLOCK_H
 
 #include "../Core/Engine.h"
-#include "fa3/Dialect/Hopper/Analysis/Resources.h"
+#include "fa3/Dialect/Hopper/Analysis/HopperResources.h"
 #include <deque>
 
 namespace fa3::interp {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Fragment.h"
 #include "../Core/Elementwise.h"
-#include "../Tile/TileAccess.h"
+#include "../Tile/TileElements.h"
 #include "Machine.h"
-#include "fa3/Dialect/Hopper/IR/ExactOps.h"
+#include "fa3/Dialect/Hopper/IR/HopperExactOps.h"
 #include "fa3/Machine/Chip.h"
 #include <cmath>
 

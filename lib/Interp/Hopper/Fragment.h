@@ -4,7 +4,7 @@
 #define FA3_LIB_INTERP_HOPPER_FRAGMENT_H
 
 #include "../Core/Decoder.h"
-#include "../Tile/TileAccess.h"
+#include "../Tile/TileElements.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Layout/LinearLayout.h"
 

@@ -4,7 +4,7 @@
 #include "../Core/Search.h"
 #include "Fragment.h"
 #include "Machine.h"
-#include "fa3/Dialect/Hopper/IR/ExactOps.h"
+#include "fa3/Dialect/Hopper/IR/HopperExactOps.h"
 #include "fa3/Support/ExactSum.h"
 
 using namespace mlir;

@@ -8,7 +8,7 @@
 #ifndef FA3_LIB_INTERP_HOPPER_SHAREDMEMORY_H
 #define FA3_LIB_INTERP_HOPPER_SHAREDMEMORY_H
 
-#include "fa3/Interp/Protocol.h"
+#include "fa3/Interp/ProtocolSearch.h"
 #include <algorithm>
 
 namespace fa3::interp {

@@ -10,7 +10,7 @@
 #define FA3_LIB_INTERP_PTX_INSTR_H
 
 #include "Text.h"
-#include "fa3/Interp/PTX.h"
+#include "fa3/Interp/PTXInterpreter.h"
 #include <memory>
 
 namespace fa3::interp::ptx {

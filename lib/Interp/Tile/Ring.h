@@ -4,7 +4,7 @@
 #define FA3_LIB_INTERP_TILE_RING_H
 
 #include "../Core/Engine.h"
-#include "TileAccess.h"
+#include "TileElements.h"
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Interp/Fifo.h"
 

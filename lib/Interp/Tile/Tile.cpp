@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../Core/Elementwise.h"
 #include "../Core/Engine.h"
-#include "TileAccess.h"
+#include "TileElements.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>
 

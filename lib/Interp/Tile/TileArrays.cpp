@@ -4,8 +4,8 @@
 #include "../Core/Engine.h"
 #include "../Core/Gemm.h"
 #include "../Core/Search.h"
-#include "TileAccess.h"
-#include "fa3/Dialect/Tile/IR/ExactOps.h"
+#include "TileElements.h"
+#include "fa3/Dialect/Tile/IR/TileExactOps.h"
 
 using namespace mlir;
 using namespace fa3;

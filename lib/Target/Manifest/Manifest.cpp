@@ -1,7 +1,7 @@
 //===- Manifest.cpp - the launch contract as JSON -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Target/Manifest/Manifest.h"
-#include "Formula.h"
+#include "ManifestFormula.h"
 #include "fa3/Dialect/Hopper/Analysis/Dependence.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Hopper/IR/Records.h"

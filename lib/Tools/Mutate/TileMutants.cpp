@@ -1,8 +1,8 @@
 //===- TileMutants.cpp - mutants of the use of rings ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Tile/IR/TileExactOps.h"
 #include "fa3/Dialect/Warp/IR/Warp.h"
 #include "fa3/Tools/Mutate/Mutate.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

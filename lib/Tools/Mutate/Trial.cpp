@@ -4,7 +4,7 @@
 #include "fa3/Dialect/Hopper/Transforms/Passes.h"
 #include "fa3/Dialect/Warp/Transforms/Passes.h"
 #include "fa3/Support/ModuleText.h"
-#include "fa3/Tools/Run/Compare.h"
+#include "fa3/Tools/Run/CompareArrays.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Builders.h"

@@ -7,7 +7,7 @@
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "fa3/Pipelines/TunedPipeline.h"
-#include "fa3/Tools/Run/Check.h"
+#include "fa3/Tools/Run/CheckResult.h"
 #include "fa3/Tools/Run/TextExecutor.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

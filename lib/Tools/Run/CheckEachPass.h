@@ -4,7 +4,7 @@
 #define FA3_LIB_TOOLS_RUN_CHECKEACHPASS_H
 
 #include "fa3/Pipelines/Pipelines.h"
-#include "fa3/Tools/Run/Compare.h"
+#include "fa3/Tools/Run/CompareArrays.h"
 #include "fa3/Tools/Run/Problem.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/CommandLine.h"

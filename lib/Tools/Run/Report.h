@@ -3,7 +3,7 @@
 #ifndef FA3_LIB_TOOLS_RUN_REPORT_H
 #define FA3_LIB_TOOLS_RUN_REPORT_H
 
-#include "fa3/Tools/Run/Check.h"
+#include "fa3/Tools/Run/CheckResult.h"
 #include "fa3/Tools/Run/Timing.h"
 
 namespace fa3::run {

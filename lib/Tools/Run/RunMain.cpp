@@ -13,7 +13,7 @@
 #include "fa3/Interp/PTXDriver.h"
 #include "fa3/Support/ModuleText.h"
 #include "fa3/Target/PTX/PTX.h"
-#include "fa3/Tools/Run/Check.h"
+#include "fa3/Tools/Run/CheckResult.h"
 #include "fa3/Tools/Run/Npy.h"
 #include "fa3/Tools/Run/TextExecutor.h"
 #include "mlir/Transforms/Passes.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../Backward/BackwardBuilder.h"
 #include "fa3/Dialect/Tile/Analysis/ElementLoads.h"
-#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Tile/IR/TileExactOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;

@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Backward/BackwardBuilder.h"
-#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Tile/IR/TileExactOps.h"
 
 using namespace mlir;
 using namespace fa3;

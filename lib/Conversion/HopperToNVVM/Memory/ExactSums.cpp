@@ -7,7 +7,7 @@
 
 #include "../InlineAsm.h"
 #include "../Patterns.h"
-#include "fa3/Dialect/Hopper/IR/ExactOps.h"
+#include "fa3/Dialect/Hopper/IR/HopperExactOps.h"
 #include "fa3/Support/ExactSum.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

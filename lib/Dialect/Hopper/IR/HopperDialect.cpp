@@ -1,7 +1,7 @@
 //===- HopperDialect.cpp - dialect, types and attributes of hopper --------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "fa3/Dialect/Hopper/IR/ExactOps.h"
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
+#include "fa3/Dialect/Hopper/IR/HopperExactOps.h"
 #include "fa3/Dialect/Hopper/IR/ProgressOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"

@@ -1,7 +1,7 @@
 //===- HopperOps.cpp - operations of hopper -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Hopper/IR/Hopper.h"
-#include "fa3/Dialect/Warp/IR/Places.h"
+#include "fa3/Dialect/Warp/IR/CopyPlaces.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"

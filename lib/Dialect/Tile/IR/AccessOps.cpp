@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa3/Dialect/Tile/IR/Tile.h"
-#include "fa3/Dialect/Warp/IR/Places.h"
+#include "fa3/Dialect/Warp/IR/CopyPlaces.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SetVector.h"

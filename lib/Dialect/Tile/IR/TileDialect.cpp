@@ -1,8 +1,8 @@
 //===- TileDialect.cpp - dialect, types and attributes of tile ------------===//
 // SPDX-License-Identifier: Apache-2.0
-#include "fa3/Dialect/Tile/IR/ExactOps.h"
 #include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
+#include "fa3/Dialect/Tile/IR/TileExactOps.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

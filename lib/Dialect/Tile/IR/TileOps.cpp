@@ -1,7 +1,7 @@
 //===- TileOps.cpp - operations of tile -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Tile/IR/Tile.h"
-#include "fa3/Dialect/Warp/IR/Places.h"
+#include "fa3/Dialect/Warp/IR/CopyPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -15,7 +15,7 @@
 #ifndef FA3_DIALECT_WARP_ANALYSIS_EXPLORER_H
 #define FA3_DIALECT_WARP_ANALYSIS_EXPLORER_H
 
-#include "fa3/Dialect/Warp/Analysis/Program.h"
+#include "fa3/Dialect/Warp/Analysis/GroupProgram.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include <deque>
 #include <functional>

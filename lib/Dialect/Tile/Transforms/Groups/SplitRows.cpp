@@ -8,7 +8,7 @@
 
 #include "SplitRows.h"
 #include "../Utils.h"
-#include "fa3/Dialect/Tile/IR/ExactOps.h"
+#include "fa3/Dialect/Tile/IR/TileExactOps.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils.h"
-#include "fa3/Dialect/Tile/IR/ExactOps.h"
+#include "fa3/Dialect/Tile/IR/TileExactOps.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -8,7 +8,7 @@
 #include "../Utils.h"
 #include "RingSizes.h"
 #include "fa3/Dialect/Tile/Analysis/RegisterEstimate.h"
-#include "fa3/Dialect/Tile/Analysis/Resources.h"
+#include "fa3/Dialect/Tile/Analysis/TileResources.h"
 #include "fa3/Dialect/Tile/Transforms/Passes.h"
 #include "fa3/Machine/RegisterModel.h"
 #include "fa3/Support/ShortForm.h"

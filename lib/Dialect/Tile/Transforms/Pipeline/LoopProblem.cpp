@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "LoopProblem.h"
 #include "../Utils.h"
-#include "fa3/Dialect/Tile/Analysis/Resources.h"
+#include "fa3/Dialect/Tile/Analysis/TileResources.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/MapVector.h"
 
