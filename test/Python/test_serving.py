@@ -294,6 +294,11 @@ class ServingTest(OnCpu):
         ):
             with self.assertRaisesRegex(error, expected):
                 door.flash_attn_varlen_func(*args)
+        for name in ("causal", "return_lse", "max_logits", "rotary_interleaved"):
+            with self.assertRaisesRegex(TypeError, f"'{name}': 2, expected True or False"):
+                serving.attention(
+                    q, k, k, cu_q=start, cu_k=start, max_q=33, max_k=50, **{name: 2}
+                )
         cache = self.random(2, 40, 2, 16)
         q = self.random(2, 1, 4, 16)
         for named, expected in (

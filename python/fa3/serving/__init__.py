@@ -11,7 +11,7 @@ import torch
 
 from ..errors import UnsupportedError
 from ..kernels.arguments import Sequences
-from ..support import watch
+from ..support import values, watch
 from . import qv as of_values
 from .eager import run
 
@@ -69,6 +69,12 @@ def attention(
     element x of o; b is the number of a sequence, q and kv count its queries and keys
     from 0.
     What they capture may change from call to call (fa3.serving.mods, fa3.masks)."""
+    if not (type(causal) is type(return_lse) is type(rotary_interleaved) is bool):
+        causal = values.flag("causal", causal)
+        return_lse = values.flag("return_lse", return_lse)
+        rotary_interleaved = values.flag("rotary_interleaved", rotary_interleaved)
+    if type(max_logits) is not bool:
+        max_logits = values.flag("max_logits", max_logits)
     asked = Sequences(
         cu_q, cu_k, max_q, max_k, used_q, used_k, batch_index, leftpad, page_table, causal,
         window, softcap, chunk, scale, sinks, q_descale, k_descale, v_descale, splits,
