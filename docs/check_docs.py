@@ -32,6 +32,7 @@ Pages about dialects and passes are those of generate_pages.py.
 """
 
 import argparse
+import concurrent.futures
 import difflib
 import os
 import re
@@ -388,6 +389,7 @@ def main():
     parser = argparse.ArgumentParser(description="checks the documentation")
     parser.add_argument("--build", default="build", help="build directory")
     parser.add_argument("--update", action="store_true", help="rewrite")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="documents at a time")
     parser.add_argument("--mlir-tblgen", help="path of mlir-tblgen")
     parser.add_argument("--mlir-include", default="/usr/lib/llvm-22/include")
     arguments = parser.parse_args()
@@ -404,11 +406,20 @@ def main():
     documents += sorted(source.glob("*.md"))
     documents += sorted(source.glob("benchmarks/*.md"))
     documents += sorted(source.glob("test/*/README.md"))
-    for path in documents:
+
+    def check(path):
+        found = []
         if path not in generated:
             where = path.relative_to(source)
-            check_lines(path, where, arguments.update, problems.append)
-        check_blocks(path, source, tools, arguments.update, problems.append)
+            check_lines(path, where, arguments.update, found.append)
+        check_blocks(path, source, tools, arguments.update, found.append)
+        return found
+
+    # Documents with many blocks first, so that none is left alone at the end.
+    longest = sorted(documents, key=lambda path: -len(MARK.findall(path.read_text())))
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        found = dict(zip(longest, pool.map(check, longest)))
+    problems += [problem for path in documents for problem in found[path]]
     names = Names(source, build)
     for path in documents:
         names.check(path, problems.append)

@@ -18,14 +18,9 @@ cd "$fa3_root"
 scripts/setup.sh check wheel
 
 step "format"
-unformatted=()
-while IFS= read -r -d '' file; do
-  clang-format-22 "$file" | cmp -s - "$file" || unformatted+=("$file")
-done < <(git ls-files -z '*.c' '*.cpp' '*.h')
-if [ ${#unformatted[@]} -gt 0 ]; then
-  printf '%s: clang-format-22 would change it\n' "${unformatted[@]}" >&2
-  exit 1
-fi
+# Many files of one process: starting it takes longer than formatting one.
+git ls-files -z '*.c' '*.cpp' '*.h' |
+  xargs -0 -n 64 -P "$fa3_jobs" clang-format-22 --dry-run --Werror
 echo "clang-format: no difference"
 
 step "license"

@@ -8,6 +8,8 @@ are one, regions of thousands of operations, many mods. Each has an answer in
 place in the file with the words that stand beside it below.
 """
 import argparse
+import concurrent.futures
+import os
 import pathlib
 import re
 import shutil
@@ -155,6 +157,14 @@ def check(args, folder, module, words):
     return None
 
 
+def attempt(args, name, module, words):
+    """The case's name, what is wrong with it, and the seconds that it took."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        problem = check(args, pathlib.Path(folder), module, words)
+    return name, problem, time.monotonic() - start
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--translate", required=True)
@@ -162,20 +172,16 @@ def main():
     parser.add_argument("--ptxas", default=shutil.which("ptxas") or
                         shutil.which("ptxas", path="/usr/local/cuda/bin"))
     parser.add_argument("--case", default="", help="part of a case's name")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
-    failed = count = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for name, module, words in cases():
-            if args.case not in name:
-                continue
-            start = time.monotonic()
-            problem = check(args, pathlib.Path(folder), module, words)
-            count += 1
+    chosen = [case for case in cases() if args.case in case[0]]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for name, problem, seconds in pool.map(lambda case: attempt(args, *case), chosen):
             failed += problem is not None
-            print(f"{name}: {problem or 'as it should be'} "
-                  f"({time.monotonic() - start:.1f} s)", flush=True)
-    print(f"{count} hostile modules, {failed} failed")
-    sys.exit(1 if failed or not count else 0)
+            print(f"{name}: {problem or 'as it should be'} ({seconds:.1f} s)", flush=True)
+    print(f"{len(chosen)} hostile modules, {failed} failed")
+    sys.exit(1 if failed or not chosen else 0)
 
 
 if __name__ == "__main__":
