@@ -4,7 +4,10 @@
 # GPU. Stops at the first step that fails, with its exit code. Each step's
 # runner reports for itself, as lit and ctest do, and each step says how long it
 # took. Wheels, and the archive for machines without LLVM, are made and used, in a
-# Debian 11 as well.
+# Debian 11 as well, beside the other tests: most of that is one process at a time.
+#
+# An eighth of the mutants is tried, and a quarter of the random problems, another part
+# at each commit. FA3_WHOLE=1: all of them, as check-fa3-mutations and check-fa3-fuzz.
 #
 # FA3_BUILD: the build tree (build); FA3_JOBS: compilations at a time (all
 # processors); FA3_UNITY=OFF: file by file; FA3_PYTHON: a Python with torch, JAX
@@ -13,9 +16,18 @@
 # a network, their tests are skipped, which is said.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/debian11.sh"
 cd "$fa3_root"
 
-scripts/setup.sh check wheel
+scripts/setup.sh check wheel package
+# What runs beside the tests, a group of processes, ends with this script.
+released=
+trap '[ -z "$released" ] || kill -- "-$released" 2>/dev/null || true' EXIT
+
+# Parts of what is sampled, and which one this commit has.
+commits=$(git rev-list --count HEAD 2>/dev/null || echo 0)
+mutants=8 problems=4
+[ -z "${FA3_WHOLE:-}" ] || mutants=1 problems=1
 
 step "format"
 # Many files of one process: starting it takes longer than formatting one.
@@ -38,17 +50,34 @@ else
   echo "ruff cannot be installed: Python files were not checked"
 fi
 
-# Their download takes as long as a part of the build, and no processor.
+# Downloads take as long as a part of the build, and no processor.
 mkdir -p "$fa3_build/python"
-(fa3_python_of_tests) >"$fa3_build/python/tests.log" 2>&1 &
+{
+  fa3_python_of_tests || true
+  fa3_python_tools -r docs/site/requirements.txt || true
+  fa3_debian11_make || true
+} >"$fa3_build/python/downloads.log" 2>&1 &
+downloads=$!
 
 step "build"
-fa3_configure "$fa3_build" -DFA3_WERROR=ON
-fa3_make "$fa3_build" all
+fa3_configure "$fa3_build" -DFA3_WERROR=ON -DFA3_HARDENED=ON
+fa3_make "$fa3_build" all fa3-tools mlir-doc
+
+step "Python with torch, JAX and transformers"
+python_tests=(--all)
+wait "$downloads" || true
+if ! fa3_python_of_tests; then
+  [ -z "${FA3_PYTHON:-}" ] || exit 1
+  echo "check.sh: torch, JAX and transformers CANNOT BE INSTALLED: their tests are skipped" >&2
+  python_tests=()
+fi
+
+FA3_BUILT=1 setsid bash -c "scripts/wheel.sh --test && exec scripts/package.sh --test" \
+  >"$fa3_build/released.log" 2>&1 &
+released=$!
 
 step "docs"
-fa3_make "$fa3_build" mlir-doc
-python3 docs/check_docs.py --build "$fa3_build"
+python3 docs/check_docs.py --build "$fa3_build" --jobs "$fa3_jobs"
 python3 docs/performance_tables.py
 python3 docs/experiments_table.py
 if fa3_python_tools -r docs/site/requirements.txt; then
@@ -64,17 +93,13 @@ step "unit tests"
 GTEST_BRIEF=1 ctest --test-dir "$fa3_build" -j "$fa3_jobs" --output-on-failure \
   --no-tests=error
 
-step "Python with torch, JAX and transformers"
-python_tests=(--all)
-wait # for the download
-if ! fa3_python_of_tests; then
-  [ -z "${FA3_PYTHON:-}" ] || exit 1
-  echo "check.sh: torch, JAX and transformers CANNOT BE INSTALLED: their tests are skipped" >&2
-  python_tests=()
-fi
-
-step "wheel"
-scripts/wheel.sh --test
+step "wheel and package, which were made beside these"
+wait "$released" || {
+  cat "$fa3_build/released.log" >&2
+  exit 1
+}
+released=
+cat "$fa3_build/released.log"
 
 step "Python tests"
 build=$(cd "$fa3_build" && pwd)
@@ -83,25 +108,24 @@ FA3_CACHE_DIR=$build/python/cache FA3_PTXAS=0 FA3_LIBRARY=$build/lib/libfa3.so \
   FA3_LIBCUDA=$build/unittests/libfa3_fake_cuda.so PYTHONDONTWRITEBYTECODE=1 \
   "${FA3_PYTHON:-python3}" test/Python/run.py --jobs "$fa3_jobs" "${python_tests[@]}"
 
-step "mutants"
-fa3_make "$fa3_build" check-fa3-mutations
+step "mutants, a part of $mutants"
+"$fa3_build/bin/fa3-mutate" -j "$fa3_jobs" --checkers --parts "$mutants" \
+  --part $((commits % mutants)) test/Mutations/cases.json
 
-step "random problems"
-fa3_make "$fa3_build" check-fa3-fuzz
+step "random problems, a part of $problems"
+count=$((200 / problems))
+some=(--count "$count" --first $((commits % problems * count)) --jobs "$fa3_jobs")
+python3 test/Fuzz/fuzz.py --tool "$fa3_build/bin/fa3-run" --ptx 25 "${some[@]}"
+python3 test/Fuzz/code.py --run "$fa3_build/bin/fa3-run" --opt "$fa3_build/bin/fa3-opt" \
+  "${some[@]}"
 
 step "malformed input"
 fa3_make "$fa3_build" check-fa3-malformed
 step "hostile input"
 fa3_make "$fa3_build" check-fa3-hostile
 
-step "fuzz targets"
-fa3_make "$fa3_build" check-fa3-fuzz-targets
-
-step "sanitizers"
-fa3_make "$fa3_build" check-fa3-asan check-fa3-tsan
-
-step "package"
-scripts/package.sh --test
+step "fuzz targets and sanitizers"
+fa3_make "$fa3_build" check-fa3-fuzz-targets check-fa3-asan check-fa3-tsan
 
 step "all of it passed"
 fa3_show_steps

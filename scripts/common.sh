@@ -37,6 +37,14 @@ fa3_make() {
   ninja -C "$tree" -j "$fa3_jobs" --quiet "$@"
 }
 
+# fa3_build_released <target>...: what wheels and the archive are made of. With FA3_BUILT
+# it is there, and somebody else may be using ninja in the build tree.
+fa3_build_released() {
+  [ -z "${FA3_BUILT:-}" ] || return 0
+  fa3_configure "$fa3_build" -DFA3_WERROR=ON -DFA3_HARDENED=ON
+  fa3_make "$fa3_build" "$@"
+}
+
 # fa3_python_tools <package>...: installs them in an environment of the build
 # tree; its programs are in $fa3_python_bin.
 fa3_python_bin=$fa3_build/python/tools/bin

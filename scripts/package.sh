@@ -29,8 +29,7 @@ name=fa3-$version-linux-x86_64
 tools=(fa3-opt fa3-translate fa3-run fa3-tune fa3-lsp-server)
 
 # In the build tree of everything else: what is compiled there is only linked.
-fa3_configure "$fa3_build" -DFA3_WERROR=ON -DFA3_HARDENED=ON
-fa3_make "$fa3_build" fa3-tools fa3_runtime
+fa3_build_released fa3-tools fa3_runtime
 
 stage=$fa3_build/static/package/$name
 rm -rf "$stage"

@@ -47,8 +47,7 @@ glibc=2.28
 most_bytes=40000000
 
 scripts/setup.sh wheel
-fa3_configure "$fa3_build" -DFA3_WERROR=ON -DFA3_HARDENED=ON
-fa3_make "$fa3_build" fa3 fa3_runtime fa3_native fa3-tools
+fa3_build_released fa3 fa3_runtime fa3_native fa3-tools
 
 tools=$fa3_build/python/tools
 if [ ! -x "$tools/bin/auditwheel" ] || [ ! -x "$tools/bin/twine" ]; then
@@ -220,7 +219,7 @@ if fa3_debian11_make; then
     site/fa3_compiler_tools/bin/fa3-tools fa3-run --cpu examples/causal_gqa.mlir \
       --dims b=1,sq=40,sk=40 --check-heads 1'
   cmp "$tried/causal_gqa.ptx" "$scratch/causal_gqa.ptx"
-  fa3_make "$fa3_build" fa3-old-glibc fa3-old-glibc-library
+  fa3_build_released fa3-old-glibc fa3-old-glibc-library
   cp "$fa3_build"/test/OldGlibc/*fa3-old-glibc* "$tried/"
   fa3_in_debian11 /tried/fa3-old-glibc /tried/libfa3-old-glibc-library.so
   echo "wheel.sh: the wheel works in a Debian 11:" \

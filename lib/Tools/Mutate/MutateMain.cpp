@@ -90,6 +90,16 @@ struct CommandLine {
       "checkers",
       cl::desc("Ask the static checkers, too; a false alarm is an error")};
   cl::opt<bool> list{"list", cl::desc("Prints a line per mutant")};
+  cl::opt<unsigned> parts{
+      "parts",
+      cl::desc("Parts that mutants are divided into, of which one is "
+               "tried"),
+      cl::init(1)};
+  cl::opt<unsigned> part{
+      "part",
+      cl::desc("Its number, modulo the parts: a count of commits may "
+               "be given"),
+      cl::init(0)};
 };
 
 using Counts = std::array<int64_t, kNumOutcomes>;
@@ -100,6 +110,8 @@ struct Results {
   llvm::MapVector<StringRef, Counts> byKind;
   int64_t falseAlarms = 0;
   bool failed = false;
+  /// Cases that some thread has begun, where threads share out cases.
+  std::atomic<size_t> begun{0};
 };
 
 LogicalResult fail(const Twine &message) {
@@ -111,13 +123,17 @@ LogicalResult fail(const Twine &message) {
 // Cases
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::vector<Case>> readCases(StringRef path) {
+/// All cases, or that of a name.
+FailureOr<std::vector<Case>> readCases(StringRef path, StringRef only) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return fail("cannot read " + path + ": " + buffer.getError().message());
   auto cases = llvm::json::parse<std::vector<Case>>((*buffer)->getBuffer());
   if (!cases)
     return fail(path + ": " + llvm::toString(cases.takeError()));
+  if (!only.empty())
+    llvm::erase_if(*cases,
+                   [&](const Case &testCase) { return testCase.name != only; });
   for (Case &testCase : *cases) {
     SmallString<128> file = llvm::sys::path::parent_path(path);
     llvm::sys::path::append(file, testCase.file);
@@ -133,15 +149,61 @@ FailureOr<std::vector<Case>> readCases(StringRef path) {
 constexpr StringRef kOutcomeNames[kNumOutcomes] = {
     "verifier", "checker", "run", "answer", "explored", "harmless", "MISSED"};
 
-/// Tries the mutants of all cases whose number is `worker` modulo the threads.
+/// Whether a thread takes whole cases, which are prepared once then. Else all
+/// prepare all of them, and share out the mutants of each.
+bool sharesCases(const CommandLine &line, ArrayRef<Case> cases) {
+  return cases.size() >= 2 * static_cast<size_t>(line.jobs);
+}
+
+/// Tries a thread's mutants of a case. `number` is that of the first one.
+void tryMutants(const CommandLine &line, Trial &trial, const Case &testCase,
+                int64_t number, function_ref<bool(int64_t)> isMine,
+                Results &results) {
+  for (bool isHopper : {false, true})
+    for (const MutantKind &kind :
+         isHopper ? getHopperMutants() : getTileMutants()) {
+      if (!line.kind.empty() && kind.name != line.kind)
+        continue;
+      int64_t count = isHopper ? trial.countHopperPlaces(kind)
+                               : trial.countTilePlaces(kind);
+      Counts counts = {};
+      std::string lines;
+      llvm::raw_string_ostream os(lines);
+      for (int64_t i = 0; i < count; ++i) {
+        if (!isMine(number++))
+          continue;
+        std::string message;
+        Outcome outcome = isHopper ? trial.tryHopperMutant(kind, i, message)
+                                   : trial.tryTileMutant(kind, i, message);
+        ++counts[static_cast<unsigned>(outcome)];
+        if (line.list || outcome == Outcome::Missed)
+          os << testCase.name << ", " << (isHopper ? "hopper " : "tile ")
+             << kind.name << ' ' << i << ": "
+             << kOutcomeNames[static_cast<unsigned>(outcome)]
+             << (message.empty() ? "" : ": ") << message << '\n';
+      }
+      std::lock_guard<std::mutex> lock(results.mutex);
+      llvm::outs() << lines;
+      Counts &sums = results.byKind[kind.name];
+      for (unsigned i = 0; i < kNumOutcomes; ++i)
+        sums[i] += counts[i];
+    }
+}
+
+/// Tries the mutants of the cases that the thread `worker` has begun, or its
+/// mutants of all cases.
 void work(const CommandLine &line, ArrayRef<Case> cases, unsigned worker,
           const DialectRegistry &registry, Results &results) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
-  int64_t number = 0;
-  for (const Case &testCase : cases) {
-    if (!line.only.empty() && testCase.name != line.only)
-      continue;
+  bool byCase = sharesCases(line, cases);
+  auto isMine = [&](int64_t number) {
+    return number % line.parts == line.part % line.parts &&
+           (byCase || number / line.parts % line.jobs == worker);
+  };
+  for (size_t i = byCase ? results.begun++ : 0; i < cases.size();
+       i = byCase ? results.begun++ : i + 1) {
+    const Case &testCase = cases[i];
     auto trial = Trial::create(context, testCase, line.states, line.checkers);
     if (failed(trial)) {
       std::lock_guard<std::mutex> lock(results.mutex);
@@ -149,42 +211,14 @@ void work(const CommandLine &line, ArrayRef<Case> cases, unsigned worker,
       results.failed = true;
       continue;
     }
-    if (worker == 0) {
+    if (byCase || worker == 0) {
       std::lock_guard<std::mutex> lock(results.mutex);
       results.falseAlarms += (*trial)->getFalseAlarms().size();
       for (const std::string &alarm : (*trial)->getFalseAlarms())
         (void)fail("false alarm in the case '" + testCase.name + "': " + alarm);
     }
-    for (bool isHopper : {false, true})
-      for (const MutantKind &kind :
-           isHopper ? getHopperMutants() : getTileMutants()) {
-        if (!line.kind.empty() && kind.name != line.kind)
-          continue;
-        int64_t count = isHopper ? (*trial)->countHopperPlaces(kind)
-                                 : (*trial)->countTilePlaces(kind);
-        Counts counts = {};
-        std::string lines;
-        llvm::raw_string_ostream os(lines);
-        for (int64_t i = 0; i < count; ++i) {
-          if (number++ % line.jobs != worker)
-            continue;
-          std::string message;
-          Outcome outcome = isHopper
-                                ? (*trial)->tryHopperMutant(kind, i, message)
-                                : (*trial)->tryTileMutant(kind, i, message);
-          ++counts[static_cast<unsigned>(outcome)];
-          if (line.list || outcome == Outcome::Missed)
-            os << testCase.name << ", " << (isHopper ? "hopper " : "tile ")
-               << kind.name << ' ' << i << ": "
-               << kOutcomeNames[static_cast<unsigned>(outcome)]
-               << (message.empty() ? "" : ": ") << message << '\n';
-        }
-        std::lock_guard<std::mutex> lock(results.mutex);
-        llvm::outs() << lines;
-        Counts &sums = results.byKind[kind.name];
-        for (unsigned i = 0; i < kNumOutcomes; ++i)
-          sums[i] += counts[i];
-      }
+    // Of kinds with one place in a case other cases have it in the part.
+    tryMutants(line, **trial, testCase, i, isMine, results);
   }
 }
 
@@ -230,11 +264,13 @@ int fa3::mutate::mutateMain(int argc, char **argv, DialectRegistry &registry) {
   llvm::InitLLVM init(argc, argv);
   CommandLine line;
   cl::ParseCommandLineOptions(argc, argv, "fa3 mutant injection\n");
-  FailureOr<std::vector<Case>> cases = readCases(line.file);
+  FailureOr<std::vector<Case>> cases = readCases(line.file, line.only);
   if (failed(cases))
     return 1;
   if (line.jobs < 1)
     return failed(fail("-j expects at least 1"));
+  if (line.parts < 1)
+    return failed(fail("--parts expects at least 1"));
   Results results;
   std::vector<std::thread> threads;
   for (unsigned worker = 0; worker < line.jobs; ++worker)
@@ -243,5 +279,8 @@ int fa3::mutate::mutateMain(int argc, char **argv, DialectRegistry &registry) {
   for (std::thread &thread : threads)
     thread.join();
   bool fine = print(results);
+  if (line.parts > 1)
+    llvm::outs() << "that was part " << line.part % line.parts << " of "
+                 << line.parts << "; --parts=1 tries all\n";
   return results.failed || !fine;
 }
