@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Caches of 4 bits beside queries of 16: values in the interpreter against torch."""
+"""Caches of 4 bits beside queries of 16: values in the interpreter against torch, what a
+launch gets by the fake driver, and what is refused."""
+
+import contextlib
+import unittest
+from unittest import mock
 
 import support
 from sequences import OnCpu, i32, one_sequence, starts
@@ -7,7 +12,10 @@ from sequences import OnCpu, i32, one_sequence, starts
 if support.HAS_TORCH:
     import torch
 
+    import fa3
+    from fa3 import flash_attn_interface as door
     from fa3 import serving
+    from fa3.calls import launch
     from fa3.serving import nibbles
 
 
@@ -120,3 +128,141 @@ class NibblesTest(OnCpu):
                 serving.attention(q_, k_, v_, used_k=i32(5), **asked)
         with self.assertRaisesRegex(ValueError, "head dim 48, expected a multiple of 32"):
             nibbles.pack(self.random(2, 48))
+
+
+@support.needs_torch
+@support.needs_compiler
+@support.needs_driver
+class LaunchTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        self.fake = support.fake_driver()
+        stack = self.enterContext(contextlib.ExitStack())
+        for one in (
+            support.fake_gpu(), mock.patch.object(serving.call, "_sms", lambda _: 132),
+            mock.patch.object(torch.cuda, "device", lambda _: mock.MagicMock()),
+        ):  # fmt: skip
+            stack.enter_context(one)
+        launch.plans.clear()
+        self.q = torch.randn(2, 1, 8, 64).half()
+        (self.k, self.ks), (self.v, self.vs) = (
+            nibbles.pack(torch.randn(40, 16, 2, 64)) for _ in "kv"
+        )
+        self.table = torch.zeros(2, 20, dtype=torch.int32)
+
+    def call(self, **change):
+        """Results, and the launches, of a call on pages."""
+        given = {
+            "k_descale": self.ks, "v_descale": self.vs, "page_table": self.table,
+            "used_k": i32(200, 17), "splits": 1, **change,
+        }  # fmt: skip
+        rows = [given.pop(name, getattr(self, name)) for name in "qkv"]
+        before = self.fake.fakeCudaNumLaunches()
+        made = serving.attention(*rows, **given)
+        after = self.fake.fakeCudaNumLaunches()
+        return made, [self.fake.fakeCudaLaunch(n).contents for n in range(before, after)]
+
+    def assert_has(self, one, *tensors):
+        parameters = list(one.params)[: one.num_params]
+        for tensor in tensors:
+            self.assertIn(tensor.data_ptr(), parameters)
+
+    def test_launches(self):
+        """One kernel for all calls; each gets its own scales, lengths and tables."""
+        for _ in range(2):
+            self.table, lengths = torch.zeros(2, 20, dtype=torch.int32), i32(200, 17)
+            self.ks, self.vs = self.ks.clone(), self.vs.clone()
+            (o, lse), (one,) = self.call(used_k=lengths, return_lse=True)
+            self.assertEqual((o.shape, o.dtype), (self.q.shape, torch.float16))
+            self.assertEqual((lse.shape, lse.dtype), ((2, 8, 1), torch.float32))
+            self.assertEqual(one.kernel, b"attention_serving")
+            self.assert_has(one, self.ks, self.vs, self.table, lengths, o, lse)
+        self.assertEqual(len(support.plans("serving")), 1)
+        # Parts, and what merges them: only the parts read the cache.
+        (o, lse), (parts, merge) = self.call(splits=3, max_k=320, return_lse=True)
+        self.assertEqual([one.early for one in (parts, merge)], [0, 1])
+        self.assert_has(parts, self.ks, self.vs, self.table)
+        self.assert_has(merge, o, lse)
+
+    def test_memory(self):
+        """k and v may be columns of one memory, and so may their scales."""
+        both = torch.zeros(40, 16, 2, 64, dtype=torch.uint8)
+        scales = torch.ones(2, 40, 2, 16)
+        o, (one,) = self.call(
+            k=both[..., :32], v=both[..., 32:], k_descale=scales[0], v_descale=scales[1]
+        )
+        self.assert_has(one, scales[0], scales[1], o)
+        # FlashAttention-3's function takes them, too.
+        before = self.fake.fakeCudaNumLaunches()
+        door.flash_attn_with_kvcache(
+            self.q, self.k, self.v, cache_seqlens=i32(200, 17), page_table=self.table,
+            k_descale=self.ks, v_descale=self.vs, num_splits=1,
+        )  # fmt: skip
+        self.assertEqual(self.fake.fakeCudaNumLaunches() - before, 1)
+
+    def test_new_keys(self):
+        """They are written in front of the launch, bytes and scales, into their pages."""
+        new = [torch.randn(2, 3, 2, 64).half() for _ in "kv"]
+        table = torch.arange(40, dtype=torch.int32).view(2, 20)
+        _, (one,) = self.call(k_new=new[0], v_new=new[1], page_table=table, causal=True)
+        self.assertEqual(one.kernel, b"attention_serving")
+        for packed, scale, rows in ((self.k, self.ks, new[0]), (self.v, self.vs, new[1])):
+            for n, length in enumerate((200, 17)):
+                page, at = table[n, length // 16], slice(length % 16, length % 16 + 3)
+                wanted, units = nibbles.pack(rows[n])
+                self.assertTrue(torch.equal(packed[page, at], wanted))
+                self.assertTrue(torch.equal(scale[page, :, at], units))
+
+    def test_refused(self):
+        """By name, and nothing is launched: also where such a call was made before."""
+        self.call()
+        bytes_of = lambda *shape: torch.zeros(shape, dtype=torch.uint8)  # noqa: E731
+        needed = r"expected float32 \(40, 2, 16\)"
+        for change, error, expected in (
+            ({"k_descale": None}, ValueError, "'k_descale': is needed with keys of 4 bits"),
+            ({"k_descale": [1.0]}, TypeError, "'k_descale': list, expected a tensor"),
+            ({"k_descale": torch.ones(40, 16, 2)}, TypeError, needed),
+            ({"k_descale": torch.ones(2, 2, 320)}, TypeError, needed),
+            ({"v_descale": torch.ones(2, 2)}, TypeError, needed),
+            ({"v_descale": self.vs.half()}, TypeError, needed),
+            ({"v_descale": torch.ones(40, 16, 2).mT}, ValueError, "'v_descale': last dim"),
+            ({"q": self.q[..., :48], "k": self.k[..., :24]}, ValueError,
+             "'k': head dim 48, expected a multiple of 32 up to 256 for 4 bits"),
+            ({"v": self.v[..., :24]}, ValueError, "'v': head dim 48, expected a multiple"),
+            ({"q": torch.zeros(2, 1, 8, 320).half(), "k": bytes_of(40, 16, 2, 160)},
+             ValueError, "'k': head dim 320, expected"),
+            ({"k": bytes_of(40, 16, 2, 64)[..., ::2]}, ValueError, "'k': last dimension"),
+            ({"k": bytes_of(40, 16, 2, 33)[..., :32]}, ValueError, "'k': stride of 66 bytes"),
+            ({"k": self.k.view(torch.int8)}, TypeError, "'k': element type i8, expected f16"),
+            ({"v": self.v.view(torch.int8)}, TypeError, "'v': torch.int8, expected torch.u"),
+            ({"q": self.q.float()}, TypeError, "'q': element type f32"),
+            ({"q": self.q.clone().requires_grad_()}, NotImplementedError,
+             "gradients with keys of 4 bits, and 'q' requires some"),
+            ({"v_descale": self.vs.clone().requires_grad_()}, NotImplementedError,
+             "gradients with keys of 4 bits, and 'v_descale' requires some"),
+            ({"batch_invariant": True}, NotImplementedError, "keys of 4 bits, whose tiles"),
+            ({"k_new": bytes_of(2, 1, 2, 32), "v_new": bytes_of(2, 1, 2, 32)}, ValueError,
+             "'k': torch.uint8 of shape .2, 1, 2, 32., expected torch.float16"),
+        ):  # fmt: skip
+            before = self.fake.fakeCudaNumLaunches()
+            with self.assertRaisesRegex(error, expected):
+                self.call(**change)
+            self.assertEqual(self.fake.fakeCudaNumLaunches(), before)
+        with self.assertRaisesRegex(TypeError, "'k': element type i8, expected f16 as q"):
+            fa3.attention(self.q, self.k[:2, :1], self.v[:2, :1], layout="bshd")
+
+    def test_append_is_not_there(self):
+        """The kernel that writes new keys has no caches of 4 bits, and says so."""
+        text = """
+            func.func @append(%new: tensor<?x?x8x128xbf16>, %k: tensor<?x64x8x64xi8>,
+                %first: tensor<?xi32>) -> tensor<?x64x8x64xi8> {
+              %k1 = attention.append %new, %k at %first layout bshd
+                : tensor<?x?x8x128xbf16>, tensor<?x64x8x64xi8>, tensor<?xi32>
+              return %k1 : tensor<?x64x8x64xi8>
+            }"""
+        with self.assertRaisesRegex(fa3.CompileError, "expects the cache to have .* got 'i8'"):
+            fa3.compile(text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -19,7 +19,7 @@ from ..kernels.spec import FLOATS_8, Regions, Spec
 from ..mods.trace import Traced
 from ..support import native, outputs
 from ..support.tensors import CPU
-from . import append, cache_rows, mods
+from . import append, cache_rows, mods, nibbles
 from .call import Call, check_chunk, with_empty_sequences
 
 # Heads of a group are rows of a tile up to so many queries a sequence.
@@ -28,6 +28,8 @@ _FEW_QUERIES = 16
 
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, asked: Sequences) -> Any:
     """What fa3.serving.attention gives."""
+    if torch.is_grad_enabled() and getattr(k, "dtype", None) == torch.uint8:
+        nibbles.check_underived(q, asked)
     part = invariance.part_keys(asked.batch_invariant)
     traced = mods.trace(asked.score_mod, asked.mask_mod, asked.epilogue)
     turns = asked.rotary_cos is not None
