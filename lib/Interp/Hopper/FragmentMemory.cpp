@@ -107,15 +107,17 @@ LogicalResult runFragmentStore(Context &c, const Instr &in) {
     if (failed(checkGlobal(c, in, *window.pointer, *position, bytes, "writes")))
       return failure();
     uint8_t *to = window.pointer->array.getBase() + *position;
-    float sum;
-    if (add) { // elements of f32
-      float increment;
-      decode(in.format, to, 0, 1, &sum);
-      std::memcpy(&increment, from, sizeof(float));
-      sum += increment;
-      from = reinterpret_cast<const uint8_t *>(&sum);
+    if (!add) {
+      encode(in.format, from, 1, 0, to);
+      continue;
     }
-    encode(in.format, from, 1, 0, to);
+    dispatchLane(value.getLane(), [&](auto zero) {
+      decltype(zero) sum, increment;
+      decode(in.format, to, 0, 1, &sum);
+      std::memcpy(&increment, from, sizeof(increment));
+      sum += increment;
+      encode(in.format, &sum, 1, 0, to);
+    });
   }
   return success();
 }

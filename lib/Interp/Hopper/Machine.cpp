@@ -335,6 +335,16 @@ LogicalResult Machine::copyIn(const BoxCopy &load) {
   return success();
 }
 
+/// Adds a number to one in memory.
+template <typename T>
+static void addTo(uint8_t *to, const uint8_t *from) {
+  T sum, increment;
+  std::memcpy(&sum, to, sizeof(T));
+  std::memcpy(&increment, from, sizeof(T));
+  sum += increment;
+  std::memcpy(to, &sum, sizeof(T));
+}
+
 LogicalResult Machine::copyOut(const BoxCopy &store) {
   hopper::TensorMapType type = store.map->type;
   int64_t width = type.getSwizzle();
@@ -360,12 +370,13 @@ LogicalResult Machine::copyOut(const BoxCopy &store) {
     }
     if (inside && !add)
       std::memcpy(target, line.data() + first, inside * bytes);
-    for (int64_t at = 0; add && at < inside * bytes; at += sizeof(float)) {
-      float sum, increment;
-      std::memcpy(&sum, target + at, sizeof(float));
-      std::memcpy(&increment, line.data() + first + at, sizeof(float));
-      sum += increment;
-      std::memcpy(target + at, &sum, sizeof(float));
+    for (int64_t at = 0; add && at < inside * bytes; at += bytes) {
+      uint8_t *sum = target + at;
+      const uint8_t *increment = line.data() + first + at;
+      if (type.getElementType().isF32())
+        addTo<float>(sum, increment);
+      else
+        addTo<uint32_t>(sum, increment);
     }
   });
   return result;

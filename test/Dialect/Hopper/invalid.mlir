@@ -592,7 +592,7 @@ func.func @store_coordinates(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !
 
 // tma.store C3
 func.func @store_add_map(%map: !hopper.tensormap<[8, 64], f16, 128>, %buf: !hopper.buffer<1, tensor<8x64xf16>, 128>, %i: i32) {
-  // expected-error @+1 {{'hopper.tma.store' op expects a map of f32 with 'add', got '!hopper.tensormap<[8, 64], f16, 128>'}}
+  // expected-error @+1 {{'hopper.tma.store' op expects a map of f32 or i32 with 'add', got '!hopper.tensormap<[8, 64], f16, 128>'}}
   hopper.tma.store %buf[%i, %i, %i] to %map[%i, %i] add : !hopper.buffer<1, tensor<8x64xf16>, 128>, !hopper.tensormap<[8, 64], f16, 128>
   return
 }
@@ -1056,7 +1056,7 @@ func.func @store_strides(%x: vector<4xf32>, %p: !llvm.ptr<1>, %i: i32, %s: i64) 
 
 // fragment.store C3
 func.func @store_add(%x: vector<4xf16>, %p: !llvm.ptr<1>, %i: i32, %s: i64) {
-  // expected-error @+1 {{expects elements of f32 with 'add', got 'f16'}}
+  // expected-error @+1 {{expects elements of f32 or i32 with 'add', got 'f16'}}
   hopper.fragment.store %x, %p[%i, %i] strides(%s, %s) bounds(%i, %i) of #acc add : vector<4xf16>
   return
 }

@@ -642,7 +642,7 @@ func.func @load_async_limit_rank(%m: memref<8x8xf16>, %i: index, %v: !tile.view<
 
 // store C5
 func.func @store_add(%x: tensor<8xf16>, %m: memref<8xf16>, %i: index) {
-  // expected-error @+1 {{'tile.store' op expects elements of f32 with 'add', got 'f16'}}
+  // expected-error @+1 {{'tile.store' op expects elements of f32 or i32 with 'add', got 'f16'}}
   tile.store %x, %m[%i] add : tensor<8xf16>, memref<8xf16>
   return
 }
@@ -651,7 +651,7 @@ func.func @store_add(%x: tensor<8xf16>, %m: memref<8xf16>, %i: index) {
 
 // store.async C5
 func.func @store_async_add(%m: memref<8x8xf16>, %i: index, %v: !tile.view<tensor<8x8xf16>>) {
-  // expected-error @+1 {{'tile.store.async' op expects elements of f32 with 'add', got 'f16'}}
+  // expected-error @+1 {{'tile.store.async' op expects elements of f32 or i32 with 'add', got 'f16'}}
   %d = tile.store.async %v, %m[%i, %i] add : !tile.view<tensor<8x8xf16>>, memref<8x8xf16>
   return
 }

@@ -100,6 +100,10 @@ func.func @memory(%K: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>, %table: memr
   %ordered = tile.ordered %added by %progress[%i, %i] at %i : memref<?x64xf32>, memref<?x?x2xi32>
   tile.store %terms, %ordered[%i, %i] add : tensor<64x64xf32>, memref<?x64xf32>
   tile.end_ordered %progress[%i, %i] : memref<?x?x2xi32>
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%[[I]], %[[I]]] add : tensor<64x64xi32>, memref<?x64xi32>
+  %counted = memref.alloc(%i) : memref<?x64xi32>
+  %numbers = arith.fptosi %terms : tensor<64x64xf32> to tensor<64x64xi32>
+  tile.store %numbers, %counted[%i, %i] add : tensor<64x64xi32>, memref<?x64xi32>
   // CHECK: tile.load %[[K]] pieces 2 (%[[N:.*]]) {
   // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[I]], %[[N]] : index
   // CHECK-NEXT: tile.yield %[[NEXT]], %[[I]], %[[N]], %[[I]] : index, index, index, index

@@ -490,8 +490,18 @@ struct FragmentStorePattern : KernelPattern<FragmentStoreOp> {
                       {address, words[0], words[1], words[2], words[3]});
   }
 
-  /// Adds one element of f32 or two adjacent ones to memory.
+  /// Adds one element or two adjacent ones to memory. Two of f32 are one
+  /// instruction.
   static void emitAdd(OpBuilder &builder, Location loc, const Store &store) {
+    bool isFloat = store.elements.front().getType().isF32();
+    if (!isFloat) {
+      for (auto [i, element] : llvm::enumerate(store.elements))
+        emitPredicatedAsm(builder, loc, store.predicate,
+                          "red.global.add.u32 [$0+" +
+                              Twine(store.immediate + 4 * i) + "], $1;",
+                          {store.address, element});
+      return;
+    }
     bool isPair = store.elements.size() == 2;
     SmallVector<Value> operands = {store.address};
     llvm::append_range(operands, store.elements);

@@ -156,6 +156,35 @@ struct DivFPattern : OpConversionPattern<arith::DivFOp> {
   }
 };
 
+/// What is rounded to an integer number and then made one.
+math::RoundEvenOp findRounding(arith::FPToSIOp op) {
+  bool hasInstruction = getElementTypeOrSelf(op.getIn().getType()).isF32() &&
+                        getElementTypeOrSelf(op.getType()).isInteger(32);
+  return hasInstruction ? op.getIn().getDefiningOp<math::RoundEvenOp>()
+                        : math::RoundEvenOp();
+}
+
+/// Both at once: cvt.rni.s32.f32.
+struct RoundToIntegerPattern : OpConversionPattern<arith::FPToSIOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::FPToSIOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    math::RoundEvenOp rounding = findRounding(op);
+    Value operand = rewriter.getRemappedValue(rounding.getOperand());
+    if (!operand)
+      return failure();
+    Location loc = op.getLoc();
+    rewriter.replaceOp(
+        op, mapElements(rewriter, loc, operand, [&](ValueRange x) {
+          return callIntrinsic(rewriter, loc, "llvm.nvvm.f2i.rn.ftz",
+                               rewriter.getI32Type(), x);
+        }));
+    return success();
+  }
+};
+
 /// Mnemonic of an 8-bit float format in conversions, empty if there is none.
 StringRef getFloat8Name(Type type) {
   Type element = getElementTypeOrSelf(type);
@@ -344,8 +373,10 @@ void fa3::populateElementwisePatterns(RewritePatternSet &patterns,
   addUnary<math::RsqrtOp>(patterns, target, emitRsqrt);
   addHalves<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(patterns,
                                                                       target);
-  patterns.add<DivFPattern, TruncToFloat8Pattern, ExtFromFloat8Pattern>(
-      patterns.getContext());
+  patterns.add<DivFPattern, RoundToIntegerPattern, TruncToFloat8Pattern,
+               ExtFromFloat8Pattern>(patterns.getContext());
+  target.addDynamicallyLegalOp<arith::FPToSIOp>(
+      [](arith::FPToSIOp op) { return !findRounding(op); });
   target.addDynamicallyLegalOp<arith::DivFOp>([](arith::DivFOp op) {
     return !getElementTypeOrSelf(op.getType()).isF32();
   });

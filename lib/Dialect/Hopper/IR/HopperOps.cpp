@@ -249,8 +249,9 @@ LogicalResult TmaLoadOp::verifyRegions() {
 }
 
 LogicalResult TmaStoreOp::verify() {
-  if (getAdd() && !getMap().getType().getElementType().isF32())
-    return emitOpError("expects a map of f32 with 'add', got ")
+  Type element = getMap().getType().getElementType();
+  if (getAdd() && !element.isF32() && !element.isInteger(32))
+    return emitOpError("expects a map of f32 or i32 with 'add', got ")
            << getMap().getType();
   return verifyTma(*this);
 }
@@ -487,8 +488,9 @@ LogicalResult FragmentLoadOp::verify() {
 }
 LogicalResult FragmentStoreOp::verify() {
   Type element = cast<VectorType>(getValue().getType()).getElementType();
-  if (getAdd() && !element.isF32())
-    return emitOpError("expects elements of f32 with 'add', got ") << element;
+  if (getAdd() && !element.isF32() && !element.isInteger(32))
+    return emitOpError("expects elements of f32 or i32 with 'add', got ")
+           << element;
   return verifyAccess(*this, getValue().getType());
 }
 LogicalResult GatherOp::verify() {

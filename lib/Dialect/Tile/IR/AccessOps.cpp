@@ -54,9 +54,10 @@ static LogicalResult verifyAccess(Operation *op, MemRefType memref,
 
 /// Elements that memory adds.
 static LogicalResult verifyAdd(Operation *op, bool add, RankedTensorType tile) {
-  if (!add || tile.getElementType().isF32())
+  if (!add || tile.getElementType().isF32() ||
+      tile.getElementType().isInteger(32))
     return success();
-  return op->emitOpError("expects elements of f32 with 'add', got ")
+  return op->emitOpError("expects elements of f32 or i32 with 'add', got ")
          << tile.getElementType();
 }
 

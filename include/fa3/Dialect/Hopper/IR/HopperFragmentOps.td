@@ -169,7 +169,7 @@ def Hopper_FragmentStoreOp : Hopper_OrderedOp<"fragment.store", [AttrSizedOperan
     C1. as many strides as indices, as many bounds as dimensions of the tile,
         and at least as many indices.
     C2. the value has one element per register of the fragment.
-    C3. with `add` the elements are f32.
+    C3. with `add` the elements are f32 or i32.
   }];
   let arguments = (ins Hopper_AnyVector:$value, Hopper_Pointer:$pointer,
                        Variadic<I32>:$indices, Variadic<I64>:$strides,

@@ -253,7 +253,7 @@ def Hopper_TmaStoreOp : Hopper_OrderedOp<"tma.store"> {
 
     C1. one coordinate per dimension of the box.
     C2. map and buffer agree in swizzle; a box is one block of columns wide.
-    C3. with `add` the elements of the map are f32.
+    C3. with `add` the elements of the map are f32 or i32.
   }];
   let arguments = (ins Hopper_BufferType:$buffer, I32:$index, I32:$row, I32:$column,
                        Hopper_TensorMapType:$map, Variadic<I32>:$coordinates,

@@ -170,7 +170,7 @@ def Tile_StoreAsyncOp : Tile_Op<"store.async", [
     C2. the rank of the tile is at most that of the memref; with `fold` less.
     C3. element types agree.
     C4. `fold` is a power of two that divides the first extent of the tile.
-    C5. with `add` the elements are f32.
+    C5. with `add` the elements are f32 or i32.
   }];
   let arguments = (ins Tile_ViewType:$view, AnyMemRef:$target, Variadic<Index>:$indices,
                        UnitAttr:$add, OptionalAttr<I64Attr>:$fold);

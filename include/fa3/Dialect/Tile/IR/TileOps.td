@@ -289,8 +289,9 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
     has them, or another sequence. The end may be any number.
 
     With `add` the elements are added to the array's, each addition as a whole:
-    CTAs may add to the same elements, in any order, and what a sum is rounded to
-    depends on it. The launch reads nothing of the array.
+    CTAs may add to the same elements, in any order. What a sum of floats is
+    rounded to depends on it; one of integers is modulo 2^32, and so the same in
+    every order. The launch reads nothing of the array.
 
     Example:
     ```mlir
@@ -303,7 +304,7 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
     C2. the rank of the tile is at most that of the memref; with `fold` less.
     C3. element types agree.
     C4. `fold` is a power of two that divides the first extent of the tile.
-    C5. with `add` the elements are f32.
+    C5. with `add` the elements are f32 or i32.
   }];
   let arguments = (ins Tile_Tile:$value, AnyMemRef:$target, Variadic<Index>:$indices,
                        Optional<Index>:$below, UnitAttr:$add, OptionalAttr<I64Attr>:$fold);
