@@ -282,11 +282,12 @@ typedef struct fa3_part_facts {
 FA3_API int fa3_plan_parts(const fa3_part_facts *facts, int64_t *parts);
 
 /* Gradients of sequences that have as many queries and keys as the tensors,
- * with no other mask than causal, and no code. */
+ * with no other mask than causal, and no code; whether every run has to give
+ * the same bits. */
 typedef struct fa3_gradient_facts {
   size_t size;
   int64_t head_dim, value_head_dim; /* at least 1 */
-  int32_t is_masked;
+  int32_t is_masked, is_deterministic;
 } fa3_gradient_facts;
 
 /* Of how many queries or keys, whichever are more, gradients are faster with

@@ -67,6 +67,7 @@ int fa3_plan_gradients(const fa3_gradient_facts *facts, int64_t *split_below) {
   known.dv = facts->value_head_dim;
   known.demand.isMasked = facts->is_masked;
   BackwardPlanOptions options;
+  options.deterministic = facts->is_deterministic;
   options.pipelined = true;
   *split_below = getShortestOfPlan(known, options);
   return 1;

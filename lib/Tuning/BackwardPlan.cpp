@@ -79,10 +79,14 @@ private:
     return facts.demandOfBlocks ? *facts.demandOfBlocks : demand;
   }
   bool isFusedFaster(const BackwardPart &fused) const;
-  /// Whether tiles of keys can add to dq in one order. Steps of lists have no
-  /// order that all tiles share, and tiles of packed sequences no number within
-  /// theirs that the grid knows.
-  bool canOrder() const { return !facts.listed && !facts.hasPlaces; }
+  /// Whether what tiles of keys add to dq can be integers: it must be known how
+  /// large a sum becomes, which score code, weights that are dropped and scales
+  /// of copies change; and where the keys of a sequence are, which are looked
+  /// at first.
+  bool canCount() const {
+    return !demand.hasScoreCode && !demand.dropsWeights && !facts.hasCopies &&
+           !facts.hasPlaces;
+  }
   LogicalResult verifyFused() const;
   /// That kernel if there is to be one.
   FailureOr<std::optional<BackwardPart>> chooseFused() const;
@@ -363,7 +367,7 @@ std::optional<BackwardPart> BackwardPlanner::planFused() const {
     BackwardPart part;
     part.products.ofKeys = part.products.dk = part.products.dv = true;
     part.products.addsDq = true;
-    part.products.ordersDq = options.deterministic;
+    part.products.countsDq = options.deterministic;
     part.tile = {kRows, columns};
     return part;
   }
@@ -399,16 +403,23 @@ int64_t BackwardPlanner::getShortest(const BackwardPart &fused) const {
     int64_t unmasked, masked;
   };
   constexpr Shortest kOfWide = {780, 2040}, kOfNarrow = {870, 2020};
-  const Shortest &shortest = isWide(fused) ? kOfWide : kOfNarrow;
+  // Two kernels in front look at keys and values, and adding takes longer.
+  constexpr Shortest kOfWideCounts = {4100, 5500},
+                     kOfNarrowCounts = {1900, 3700};
+  bool counts = fused.products.countsDq;
+  const Shortest &shortest = isWide(fused)
+                                 ? (counts ? kOfWideCounts : kOfWide)
+                                 : (counts ? kOfNarrowCounts : kOfNarrow);
   return demand.isMasked ? shortest.masked : shortest.unmasked;
 }
 
 /// Whether what asks for the fused form may have it.
 LogicalResult BackwardPlanner::verifyFused() const {
-  if (options.deterministic && !canOrder())
-    return fail("in the fused form adds dq in memory in any order where there "
-                "are lists of blocks or sequences with places of their own, "
-                "expects backward-form=split or auto with 'deterministic'");
+  if (options.deterministic && !canCount())
+    return fail("in the fused form adds floats of dq in memory in any order "
+                "where there is score code, dropout, 8-bit copies or sequences "
+                "with places of their own, expects backward-form=split or auto "
+                "with 'deterministic'");
   if (facts.listed && facts.listed->second % kRows)
     return fail("has no fused form with lists of blocks of " +
                 Twine(facts.listed->first) + " queries and " +
@@ -437,9 +448,10 @@ FailureOr<std::optional<BackwardPart>> BackwardPlanner::chooseFused() const {
                 " and its mask or score code: sums, scores and what they need "
                 "do not fit into registers, or dq cannot be divided");
   }
-  // Sizes that are given are those of the split form's kernels.
-  if (demand.hasLargeScores || options.deterministic || options.blockM ||
-      options.blockN)
+  // Sizes that are given are those of the split form's kernels. Integers beside
+  // lists were not measured.
+  if (demand.hasLargeScores || options.blockM || options.blockN ||
+      (options.deterministic && (!canCount() || facts.listed)))
     return none;
   std::optional<BackwardPart> part = planFused();
   return part && isFusedFaster(*part) ? part : none;
@@ -508,11 +520,12 @@ StringRef BackwardProducts::getName() const {
 }
 
 void BackwardPlan::print(llvm::raw_ostream &os) const {
+  const BackwardProducts &front = parts.front().products;
   os << "  form: "
-     << (!isFused() ? "split, nothing is added in memory\n"
-         : parts.front().products.ordersDq ? "fused, dq is added in memory in "
-                                             "the order of keys\n"
-                                           : "fused, dq is added in memory\n");
+     << (!isFused()       ? "split, nothing is added in memory"
+         : front.countsDq ? "fused, dq is added in memory as integers"
+                          : "fused, dq is added in memory")
+     << "\n";
   auto printTile = [&](const BackwardPart &part) {
     bool ofKeys = part.products.ofKeys;
     os << part.tile.blockM << (ofKeys ? " keys x " : " queries x ")

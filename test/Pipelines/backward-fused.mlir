@@ -45,8 +45,8 @@
 // NARROW: error: 'attention.backward' op in the fused form expects block-n to be a multiple of 64, got 32
 
 // The form that `auto` takes: with wide steps, or no mask, or many steps; never
-// with few steps, where every run has to give the same bits, or sizes of tiles
-// are given.
+// with few steps, or where sizes of tiles are given. Where every run has to give
+// the same bits, more steps are few.
 // RUN: fa3-opt -fa3-tile %t/causal.mlir | FileCheck %s --check-prefix=FUSED
 // RUN: fa3-opt -fa3-tile %t/wide.mlir | FileCheck %s --check-prefix=FUSED
 // RUN: fa3-opt -fa3-tile %t/wide-causal.mlir | FileCheck %s --check-prefix=FUSED
@@ -57,11 +57,15 @@
 // RUN: sed 's/?x1x?x/1x1x768x/g' %t/wide.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=SPLIT
 // RUN: sed 's/?x1x?x/1x1x1024x/g' %t/wide.mlir | fa3-opt -fa3-tile | FileCheck %s --check-prefix=FUSED
 // RUN: fa3-opt -fa3-tile %t/long.mlir | FileCheck %s --check-prefix=APART
-// RUN: fa3-opt -fa3-tile=deterministic %t/causal.mlir | FileCheck %s --check-prefix=SPLIT
-// RUN: fa3-opt -fa3-tile=deterministic %t/wide.mlir | FileCheck %s --check-prefix=SPLIT
+// RUN: fa3-opt -fa3-tile=deterministic %t/causal.mlir | FileCheck %s --check-prefixes=COUNTED,FUSED
+// RUN: fa3-opt -fa3-tile=deterministic %t/wide.mlir | FileCheck %s --check-prefixes=COUNTED,FUSED
+// RUN: sed 's/?x1x?x/1x1x4096x/g' %t/wide-causal.mlir | fa3-opt -fa3-tile=deterministic | FileCheck %s --check-prefixes=COUNTED,FUSED
+// RUN: sed 's/?x1x?x/1x1x2048x/g' %t/wide-causal.mlir | fa3-opt -fa3-tile=deterministic | FileCheck %s --check-prefix=SPLIT
 // RUN: fa3-opt -fa3-tile=block-n=64 %t/wide.mlir | FileCheck %s --check-prefix=SPLIT
 // RUN: fa3-opt -fa3-tile=stages=2 %t/wide.mlir | FileCheck %s --check-prefix=SPLIT
 // RUN: fa3-opt -fa3-tile=warp-specialize=false %t/wide.mlir | FileCheck %s --check-prefix=SPLIT
+// COUNTED: gpu.func @{{.*}}_maxima
+// COUNTED: gpu.func @{{.*}}_reach
 // FUSED: gpu.func @{{.*}}_delta
 // FUSED: gpu.func @{{.*}}_grads
 // FUSED: gpu.func @{{.*}}_dq

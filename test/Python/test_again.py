@@ -98,6 +98,7 @@ class NodeTest(Again):
         """Few queries and keys have the split form."""
         below = answers.split_below(64, 64, True)
         self.assertGreater(below, 1000)
+        self.assertGreater(answers.split_below(64, 64, True, deterministic=True), below)
         for queries, keys, launches in (
             (below - 1, 100, self.BACKWARD), (below, 100, self.BACKWARD_LONG),
             (100, below - 1, self.BACKWARD), (100, below, self.BACKWARD_LONG),

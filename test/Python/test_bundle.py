@@ -274,7 +274,9 @@ class BundleTest(unittest.TestCase):
                     self.spec.write_text(f"[{', '.join(listed)}]")
                     run("warm", "--spec", str(self.spec), "--out", folder, "--ptx-version", "90")
                     index = json.loads((pathlib.Path(folder) / "bundle.json").read_text())
-                    self.assertEqual(index["gradients"]["64 64 1"], below)
+                    self.assertEqual(index["gradients"]["64 64 1 0"], below)
+                    same = library.plan_gradients(64, 64, True, True)
+                    self.assertEqual(index["gradients"]["64 64 1 1"], same)
                     bundles = [cache.Cache(pathlib.Path(folder), read_only=True)]
                 driver.set_driver(driver.Driver(cache.Cache(None), bundles))
                 kernels.kernels.clear()

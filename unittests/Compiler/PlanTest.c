@@ -74,13 +74,15 @@ static void testParts(void) {
 }
 
 static void testGradients(void) {
-  fa3_gradient_facts facts = {sizeof facts, 128, 128, 1};
+  fa3_gradient_facts facts = {sizeof facts, 128, 128, 1, 0};
   int64_t below = -1;
   EXPECT(fa3_plan_gradients(&facts, &below) && below == 2020);
   facts.is_masked = 0;
   EXPECT(fa3_plan_gradients(&facts, &below) && below == 870);
   facts.head_dim = facts.value_head_dim = 64;
   EXPECT(fa3_plan_gradients(&facts, &below) && below == 780);
+  facts.is_deterministic = 1;
+  EXPECT(fa3_plan_gradients(&facts, &below) && below == 4100);
   /* Has one form. */
   facts.head_dim = facts.value_head_dim = 256;
   EXPECT(fa3_plan_gradients(&facts, &below) && below == 0);
@@ -89,9 +91,9 @@ static void testGradients(void) {
          !fa3_plan_gradients(&facts, NULL));
   facts.value_head_dim = 0;
   EXPECT(!fa3_plan_gradients(&facts, &below));
-  facts = (fa3_gradient_facts){sizeof facts, GREATEST + 1, 128, 1};
+  facts = (fa3_gradient_facts){sizeof facts, GREATEST + 1, 128, 1, 0};
   EXPECT(!fa3_plan_gradients(&facts, &below));
-  facts = (fa3_gradient_facts){sizeof facts - 8, 128, 128, 1};
+  facts = (fa3_gradient_facts){sizeof facts - 8, 128, 128, 1, 0};
   EXPECT(!fa3_plan_gradients(&facts, &below));
 }
 

@@ -242,9 +242,6 @@ TEST(BackwardPlan, MaskedHeadsOf128AreFusedUnlessSequencesHavePlaces) {
 TEST(BackwardPlan, WhatSpeaksAgainstTheFusedForm) {
   BackwardFacts facts = makeBackwardFacts(64);
   BackwardPlanOptions options;
-  options.deterministic = true;
-  EXPECT_FALSE(planOf(facts, options).isFused());
-  options = {};
   options.blockN = 64;
   EXPECT_FALSE(planOf(facts, options).isFused());
   EXPECT_FALSE(planOf(makeBackwardFacts(256)).isFused());
@@ -283,21 +280,42 @@ TEST(BackwardPlan, LargeScoresSumWeightsFirst) {
   EXPECT_FALSE(large.parts.back().products.sumsWeights);
 }
 
+TEST(BackwardPlan, CountsWhereSumsAreBounded) {
+  BackwardFacts facts = makeBackwardFacts(64);
+  BackwardPlanOptions options = fused;
+  auto productsOf = [&](const BackwardPlanOptions &options) {
+    return planOf(facts, options).parts.front().products;
+  };
+  EXPECT_FALSE(productsOf(options).countsDq);
+  options.deterministic = true;
+  EXPECT_TRUE(productsOf(options).countsDq);
+  options.form = options::BackwardForm::Auto;
+  EXPECT_TRUE(productsOf(options).countsDq);
+  facts.listed = {128, 128};
+  EXPECT_FALSE(productsOf(options).addsDq);
+  facts.listed.reset();
+  // What score code makes of a gradient may be anything.
+  facts.demand.hasScoreCode = true;
+  EXPECT_FALSE(productsOf(options).addsDq);
+  facts.demand.hasScoreCode = false;
+  facts.hasPlaces = true;
+  EXPECT_FALSE(productsOf(options).addsDq);
+}
+
 TEST(BackwardPlan, RefusesWithOneSentence) {
   BackwardFacts facts = makeBackwardFacts(64);
   BackwardPlanOptions options = fused;
   options.deterministic = true;
-  EXPECT_TRUE(planOf(facts, options).parts.front().products.ordersDq);
-  EXPECT_FALSE(planOf(facts, fused).parts.front().products.ordersDq);
   constexpr char kAnyOrder[] =
-      "in the fused form adds dq in memory in any order where there are lists "
-      "of blocks or sequences with places of their own, expects "
-      "backward-form=split or auto with 'deterministic'";
+      "in the fused form adds floats of dq in memory in any order where there "
+      "is score code, dropout, 8-bit copies or sequences with places of their "
+      "own, expects backward-form=split or auto with 'deterministic'";
   facts.hasPlaces = true;
   EXPECT_EQ(plan(facts, options).refusal, kAnyOrder);
   facts.hasPlaces = false;
-  facts.listed = {128, 128};
+  facts.demand.hasScoreCode = true;
   EXPECT_EQ(plan(facts, options).refusal, kAnyOrder);
+  facts.demand.hasScoreCode = false;
   facts.listed = std::nullopt;
   options = fused;
   options.blockN = 96;
@@ -362,7 +380,7 @@ TEST(BackwardPlan, PrintsEveryDecision) {
             "  tile of grads: 128 keys x 64 queries\n");
   options.deterministic = true;
   EXPECT_EQ(print(planOf(makeBackwardFacts(64), options)),
-            "  form: fused, dq is added in memory in the order of keys\n"
+            "  form: fused, dq is added in memory as integers\n"
             "  tile of grads: 128 keys x 64 queries\n");
   facts = makeBackwardFacts(64);
   facts.demand.hasLargeScores = true;

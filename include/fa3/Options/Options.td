@@ -128,7 +128,7 @@ def Option_BackwardForm : Word<
     "`deterministic` allows)">;
 def Option_Deterministic : Flag<"deterministic", "deterministic", "false",
     "whether every run has to give the same bits: gradients are then not added "
-    "in memory">;
+    "in memory, or as integers">;
 
 //===----------------------------------------------------------------------===//
 // Options of the grid

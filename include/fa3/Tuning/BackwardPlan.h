@@ -38,8 +38,9 @@ struct BackwardProducts {
   enum Aux { None, OfPairs, OfRows, OfTable } aux = None;
   /// Besides dk and dv what a step gives to dq, which is added in memory.
   bool addsDq = false;
-  /// Whether these additions come in one order: that of the keys.
-  bool ordersDq = false;
+  /// Whether these additions are of integers, whose sum is the same in every
+  /// order.
+  bool countsDq = false;
   /// Besides dq what is left of the logarithms of the queries' sums of weights
   /// when they are rounded, which the kernels behind it take.
   bool sumsWeights = false;

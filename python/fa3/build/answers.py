@@ -47,10 +47,12 @@ def of_group(heads: int, head_dim_v: int, masked: bool) -> GroupPlan:
     return known
 
 
-def split_below(head_dim: int, head_dim_v: int, masked: bool) -> int:
+def split_below(
+    head_dim: int, head_dim_v: int, masked: bool, deterministic: bool = False
+) -> int:
     """Of fewer queries and keys than this, gradients are faster by backward-form=split
     than by the kernels for any length; 0: of none."""
-    key = (head_dim, head_dim_v, masked)
+    key = (head_dim, head_dim_v, masked, deterministic)
     known = _gradients.get(key)
     if known is None:
         known = _bundled(_GRADIENTS, key)
@@ -93,24 +95,28 @@ def to_index(groups: set[tuple[int, int]], dims: set[tuple[int, int]]) -> dict[s
     """What a bundle says of these groups, each (heads, head dim of v), and of gradients of
     these head dims, of q and of v."""
     found = {
-        f"{heads} {dim} {int(masked)}": of_group(heads, dim, masked)
+        _name((heads, dim, masked)): of_group(heads, dim, masked)
         for heads, dim in sorted(groups) for masked in (False, True)
     }  # fmt: skip
     return {
         _GROUPS: {key: [one.rows, one.parts, one.packs] for key, one in found.items()},
         _GRADIENTS: {
-            f"{d} {dv} {int(masked)}": split_below(d, dv, masked)
-            for d, dv in sorted(dims) for masked in (False, True)
+            _name((d, dv, masked, same)): split_below(d, dv, masked, same)
+            for d, dv in sorted(dims) for masked in (False, True) for same in (False, True)
         },
     }  # fmt: skip
 
 
-def _bundled(what: str, key: tuple[int, int, bool]) -> Any:
-    first, second, masked = key
+def _name(key: tuple[int, ...]) -> str:
+    """Of an answer in the index of a bundle."""
+    return " ".join(str(int(one)) for one in key)
+
+
+def _bundled(what: str, key: tuple[int, ...]) -> Any:
     for bundle in get_driver().bundles:
         if bundle.folder is not None:
             index = _read_index(bundle.folder, build_id())
-            found = index.get(what, {}).get(f"{first} {second} {int(masked)}")
+            found = index.get(what, {}).get(_name(key))
             if found is not None:
                 return found
     return None

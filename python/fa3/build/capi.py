@@ -95,6 +95,7 @@ class GradientFacts(ctypes.Structure):
         ("head_dim", ctypes.c_int64),
         ("value_head_dim", ctypes.c_int64),
         ("is_masked", ctypes.c_int32),
+        ("is_deterministic", ctypes.c_int32),
     ]
 
 

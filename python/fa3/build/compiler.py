@@ -145,7 +145,9 @@ class Compiler:
         """How many parts keys are summed up in; 1: by a kernel without parts."""
         raise CompilerNotFoundError("plans need libfa3.so")
 
-    def plan_gradients(self, head_dim: int, head_dim_v: int, masked: bool) -> int:
+    def plan_gradients(
+        self, head_dim: int, head_dim_v: int, masked: bool, deterministic: bool = False
+    ) -> int:
         """Of fewer queries and keys than this, gradients are faster by
         backward-form=split than by the kernels for any length; 0: of none."""
         raise CompilerNotFoundError("plans need libfa3.so")
@@ -283,10 +285,13 @@ class LibraryCompiler(Compiler):
         self._plan("parts", facts, parts)
         return parts.value
 
-    def plan_gradients(self, head_dim: int, head_dim_v: int, masked: bool) -> int:
+    def plan_gradients(
+        self, head_dim: int, head_dim_v: int, masked: bool, deterministic: bool = False
+    ) -> int:
         size = ctypes.sizeof(capi.GradientFacts)
         below = ctypes.c_int64()
-        self._plan("gradients", capi.GradientFacts(size, head_dim, head_dim_v, masked), below)
+        facts = capi.GradientFacts(size, head_dim, head_dim_v, masked, deterministic)
+        self._plan("gradients", facts, below)
         return below.value
 
     def _plan(self, what: str, facts: Any, answer: Any) -> None:

@@ -204,7 +204,7 @@ def _options_of(request: Request, spec: BackwardSpec, deterministic: bool) -> co
     faster for these, unless only the others are in a bundle."""
     given: compiled.Options = (("deterministic", deterministic),)
     split = (*given, ("backward_form", "split"))
-    if deterministic or not _is_short(request, spec):
+    if not _is_short(request, spec, deterministic):
         return given
     if (spec, split) in compiled.kernels:
         return split
@@ -213,7 +213,7 @@ def _options_of(request: Request, spec: BackwardSpec, deterministic: bool) -> co
     return given if only_others else split
 
 
-def _is_short(request: Request, spec: BackwardSpec) -> bool:
+def _is_short(request: Request, spec: BackwardSpec, deterministic: bool) -> bool:
     """Whether queries and keys are so few. Nothing is known of masks and code of others."""
     known, s = spec.forward, DIMS[request.layout][2]
     if known.regions != Regions() or known.blocks or known.window or known.softcap or known.bias:
@@ -221,7 +221,8 @@ def _is_short(request: Request, spec: BackwardSpec) -> bool:
     if known.alibi or known.dropout or spec.grads:
         return False
     longest = max(request.views[name].shape[s] for name in "qk")
-    return longest < answers.split_below(known.head_dim, known.head_dim_v, known.causal)
+    dims = known.head_dim, known.head_dim_v
+    return longest < answers.split_below(*dims, known.causal, deterministic)
 
 
 def extra_names(program: Program, extras: Sequence[Any]) -> tuple[str, ...]:

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardBuilder.h"
-#include "fa3/Dialect/Tile/IR/OrderedOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -68,6 +67,8 @@ BackwardBuilder::Rows BackwardBuilder::loadQueries(Value first, int64_t count,
     result.delta = loadStatistic(operands.delta, first, count);
   if (operands.rest && !products.sumsWeights)
     result.rest = loadStatistic(operands.rest, first, count);
+  if (products.countsDq)
+    result.dqRate = loadStatistic(operands.dqRate, first, count);
   return result;
 }
 
@@ -145,9 +146,7 @@ BackwardBuilder::loop(Value end, Sums init,
 
 /// Keys are walked from the last to the first, so that blocks that a causal
 /// mask or the end cuts come first; so do those of queries from the first to
-/// the last. Where tiles of keys add to dq one after the other, all begin with
-/// the last queries, which all of them see: each is a step behind the one in
-/// front.
+/// the last.
 BackwardBuilder::Sums BackwardBuilder::buildColumns(const Rows &own,
                                                     Sums sums) {
   readUnits();
@@ -156,13 +155,9 @@ BackwardBuilder::Sums BackwardBuilder::buildColumns(const Rows &own,
   Value blocks = arith::CeilDivSIOp::create(
       b, sequences.getEnd(products.ofKeys ? Sequence::query : Sequence::key),
       index(columns));
-  if (products.ordersDq)
-    firstPosition = arith::MulIOp::create(b, headNumber, blocks);
   return loop(blocks, sums, [&](Value step, Sums carried) {
     Value block = step;
-    if (firstPosition)
-      position = arith::AddIOp::create(b, firstPosition, step);
-    if (!products.ofKeys || products.ordersDq) {
+    if (!products.ofKeys) {
       Value last = arith::SubIOp::create(b, blocks, index(1));
       block = arith::SubIOp::create(b, last, step);
     }
@@ -200,25 +195,11 @@ void BackwardBuilder::buildOfQueries(Value first) {
     store(sums.ofGradients, operands.dq, first, operands.scale);
 }
 
-/// Without queries nothing is added, and there was nobody to write the start of
-/// the progress.
-void BackwardBuilder::endAdditions() {
-  Value hasQueries =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
-                            sequences.getEnd(Sequence::query), index(0));
-  auto branch = scf::IfOp::create(b, hasQueries, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  tile::EndOrderedOp::create(b, operands.progress,
-                             ValueRange{sequences.batch, keyHead, tileNumber});
-}
-
 void BackwardBuilder::buildOfKeys(Value first) {
   Sums sums = makeZeros();
   Rows own = loadKeys(first, rows, /*areSummed=*/products.addsDq);
   if (operands.hasSingleHeads) {
     head = keyHead;
-    headNumber = index(0);
     sums = buildColumns(own, sums);
   } else {
     // The heads of a group one after the other, into the same sums.
@@ -227,21 +208,16 @@ void BackwardBuilder::buildOfKeys(Value first) {
       Value end = arith::AddIOp::create(b, firstHead, group);
       auto buildHead = [&](Value number, Sums carried) {
         head = number;
-        if (products.ordersDq)
-          headNumber = arith::SubIOp::create(b, number, firstHead);
         return buildColumns(own, carried);
       };
       sums = loop(end, sums, buildHead, firstHead);
     } else {
       sums = loop(group, sums, [&](Value number, Sums carried) {
         head = arith::AddIOp::create(b, firstHead, number);
-        headNumber = number;
         return buildColumns(own, carried);
       });
     }
   }
-  if (products.ordersDq)
-    endAdditions();
   if (products.dk)
     store(sums.ofGradients, operands.dk, first, operands.scale);
   if (products.dv)
@@ -263,7 +239,6 @@ void BackwardBuilder::build() {
       sequences.openGrid(products.ofKeys ? Sequence::key : Sequence::query,
                          rows, isByKeyHead ? keyHeads : heads);
   (isByKeyHead ? keyHead : head) = ofTile;
-  tileNumber = b.getInsertionBlock()->getArgument(0);
   if (products.aux == BackwardProducts::OfRows)
     return buildAuxOfRows(first);
   if (products.aux == BackwardProducts::OfTable)

@@ -57,7 +57,7 @@ private:
     /// Rows of q or k, and of do, that are summed up, each with its weight;
     /// null where no sum needs them. Without copies they are the same.
     Value elements, values;
-    Value shift, delta, rest;
+    Value shift, delta, rest, dqRate;
   };
   /// Parts of the sum of a row, as in the forward.
   static constexpr int64_t kPartialSums = 8;
@@ -141,10 +141,7 @@ private:
   /// Adds the product of a tile of scores and the rows that it weighs.
   Value addProduct(Value weights, Value rows, Value sum);
   /// Adds what a step gives to dq, in memory.
-  void addToQueries(Value part, Value first);
-  void endAdditions();
-  /// The sums of dq as the target of the step's additions.
-  Value getTargetOfStep();
+  void addToQueries(Value part, const Rows &queries);
   /// What the rounding of lse left of exponents, of sums of weights: stored,
   /// and dq with it.
   void storeNormalized(const Sums &sums, const Rows &own);
@@ -204,10 +201,6 @@ private:
   Value group; ///< heads that share a key head
   /// The factor of scores, and that of gradients of weights, null for 1.
   Value scale, unitOfGradients;
-  /// Where additions to dq come in one order: the number of the tile in its
-  /// line, that of a head in its group, the position of the first step of a
-  /// head, and that of a step.
-  Value tileNumber, headNumber, firstPosition, position;
   Value heads; ///< of queries, how many
 };
 

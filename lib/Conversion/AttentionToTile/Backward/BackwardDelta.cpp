@@ -6,6 +6,7 @@
 #include "../Emit/ScalarRegion.h"
 #include "../Emit/SequenceCode.h"
 #include "BackwardFused.h"
+#include "BackwardUnits.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <numeric>
@@ -128,9 +129,6 @@ void DeltaBuilder::build(const DeltaInputs &inputs, double unit) {
   if (operands.dqSums)
     buildZeroRows(b, b.getLoc(), operands.dqSums,
                   sequences->getSumPlace(head, first), kRows);
-  if (operands.progress)
-    buildStartOfProgress(b, b.getLoc(), operands.progress,
-                         {sequences->batch, head});
   RankedTensorType rowType = tensor({kRows}, b.getF32Type());
   int64_t width = op.getValueHeadDim();
   int64_t columns = std::min(width, kMostColumns);
@@ -140,7 +138,7 @@ void DeltaBuilder::build(const DeltaInputs &inputs, double unit) {
     columns = std::gcd(columns, width);
   openRowGradients();
   storeEnd = sequences->getStoreEnd(kQuery, head);
-  Value sum = splat(rowType, 0.0);
+  Value sum = splat(rowType, 0.0), squares = sum;
   for (int64_t column = 0; column < width; column += columns) {
     SmallVector<Value> at(place);
     at.push_back(index(column));
@@ -156,9 +154,13 @@ void DeltaBuilder::build(const DeltaInputs &inputs, double unit) {
       gradient =
           arith::ExtFOp::create(b, tensor({kRows, columns}, b.getF32Type()),
                                 editGradient(output, gradient, column));
-    Value product = mul(output, gradient);
-    sum = tile::ReduceOp::create(b, rowType, tile::ReduceKind::add, product,
-                                 sum, 1, IntegerAttr());
+    auto addProducts = [&](Value sum, Value of) -> Value {
+      return tile::ReduceOp::create(b, rowType, tile::ReduceKind::add,
+                                    mul(of, gradient), sum, 1, IntegerAttr());
+    };
+    sum = addProducts(sum, output);
+    if (inputs.reach)
+      squares = addProducts(squares, gradient);
   }
   storeRowGradients();
   if (inputs.lseGrad)
@@ -186,6 +188,11 @@ void DeltaBuilder::build(const DeltaInputs &inputs, double unit) {
   SmallVector<Value> at = sequences->getStatisticPlace(head, first);
   tile::StoreOp::create(b, sum, operands.delta, at);
   tile::StoreOp::create(b, scaled, operands.shift, at);
+  if (inputs.reach)
+    tile::StoreOp::create(
+        b,
+        buildRate(b, squares, sum, inputs.reach, sequences->batch, head, heads),
+        operands.dqRate, at);
 }
 
 void fa3::buildDeltaBody(OpBuilder &builder, BackwardOp op,

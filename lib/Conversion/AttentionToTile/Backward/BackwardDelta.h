@@ -14,6 +14,9 @@ struct DeltaInputs {
   /// With respect to the edited output, which that with respect to o is made
   /// of; null without `epilogue`.
   mlir::Value editedGrad;
+  /// What no key and value exceeds, of buildReach; null where sums of dq are of
+  /// floats.
+  mlir::Value reach;
 };
 
 /// Emits the `tile.grid` of the kernel that computes shift and delta of every

@@ -20,16 +20,6 @@ void buildZeroRows(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value sums, llvm::ArrayRef<mlir::Value> place,
                    int64_t rows);
 
-/// Elements of the progress of a tile: more than there are replicas, in cache
-/// lines of their own.
-inline constexpr int64_t kProgressElements = 64;
-
-/// Emits the progress of a line of tiles at the start, a share of it in each
-/// tile of the `tile.grid` around, whose first index counts within the line.
-void buildStartOfProgress(mlir::OpBuilder &builder, mlir::Location loc,
-                          mlir::Value progress,
-                          llvm::ArrayRef<mlir::Value> line);
-
 /// Emits the `tile.grid` of the kernel that writes `dqSums` times `scale` to
 /// dq, rounded.
 void buildConvertedRows(mlir::OpBuilder &builder, attention::BackwardOp op,

@@ -17,6 +17,7 @@
 #include "BackwardDelta.h"
 #include "BackwardFused.h"
 #include "BackwardStep.h"
+#include "BackwardUnits.h"
 #include "fa3/Dialect/Attention/Contract/Captures.h"
 #include "fa3/Dialect/Attention/Contract/Quantization.h"
 #include "fa3/Dialect/Tile/IR/Tile.h"
@@ -44,10 +45,7 @@ private:
                               const LaunchArguments &arguments);
   void launch(gpu::GPUFuncOp kernel, const LaunchArguments &arguments,
               ValueRange cost);
-  Value allocateSums();
-  /// An element for each replica of each tile of so many keys, and in front of
-  /// them.
-  Value allocateProgress(int64_t rows);
+  Value allocateSums(Type element);
   /// The array for the gradient of an auxiliary operand.
   Value getAuxGradient(int64_t number) {
     auto it = llvm::find(op.getAuxNumbers(), number);
@@ -56,6 +54,8 @@ private:
   /// Memory for the gradient with respect to o before it is edited, and arrays
   /// for those of what it is edited with, seen as (batch, head, query, column).
   void allocateEdited();
+  /// What no key and value exceeds: the workspace of two kernels.
+  Value buildReach();
   void buildDelta(const BackwardPlan &plan);
   void buildConversion();
   /// What a kernel without scores takes to find its rows, those of `queries`,
@@ -90,7 +90,7 @@ private:
   Value shift, delta; ///< workspaces
   Value rest;         ///< workspace where scores may be large, else null
   Value dqSums;       ///< workspace of the fused form, null in the split one
-  Value progress;     ///< workspace where it adds in one order, else null
+  Value dqRate;       ///< workspace where it adds integers, else null
   SmallVector<Value> transposedAux;
   /// The gradient with respect to o: as it is given, or a workspace.
   Value outGrad;
@@ -113,7 +113,7 @@ void BackwardKernels::launch(gpu::GPUFuncOp kernel,
 }
 
 /// An array like dq, or like statistics: SequenceCode::getSumPlace.
-Value BackwardKernels::allocateSums() {
+Value BackwardKernels::allocateSums(Type element) {
   SmallVector<Value> extents;
   if (SequenceCode::endsEarly(op)) {
     extents = getStatisticExtents(onHost, host);
@@ -130,20 +130,49 @@ Value BackwardKernels::allocateSums() {
   SmallVector<int64_t> shape(extents.size(), ShapedType::kDynamic);
   shape.push_back(op.getHeadDim());
   return attention::allocateWorkspace(
-      onHost, RankedTensorType::get(shape, onHost.getF32Type()), extents,
-      "dq_sums");
+      onHost, RankedTensorType::get(shape, element), extents, "dq_sums");
 }
 
-Value BackwardKernels::allocateProgress(int64_t rows) {
-  int64_t shape[] = {ShapedType::kDynamic, ShapedType::kDynamic,
-                     ShapedType::kDynamic, kProgressElements};
-  Value tiles = arith::CeilDivSIOp::create(
-      onHost, host.keys, arith::ConstantIndexOp::create(onHost, rows));
-  tiles = arith::AddIOp::create(onHost, tiles,
-                                arith::ConstantIndexOp::create(onHost, 1));
-  return attention::allocateWorkspace(
-      onHost, RankedTensorType::get(shape, onHost.getI32Type()),
-      {host.batch, host.heads, tiles}, "dq_progress");
+Value BackwardKernels::buildReach() {
+  Value blocks = arith::CeilDivSIOp::create(
+      onHost, host.keys, arith::ConstantIndexOp::create(onHost, kKeysOfMaxima));
+  Value rows = arith::MulIOp::create(
+      onHost, blocks, arith::ConstantIndexOp::create(onHost, kRowsOfMaxima));
+  auto allocate = [&](int64_t count, StringRef name) {
+    int64_t shape[] = {2, ShapedType::kDynamic, ShapedType::kDynamic, count};
+    SmallVector<Value> extents = {
+        arith::ConstantIndexOp::create(onHost, shape[0]), host.batch,
+        host.keyHeads};
+    if (ShapedType::isDynamic(count))
+      extents.push_back(rows);
+    return attention::allocateWorkspace(
+        onHost, RankedTensorType::get(shape, onHost.getF32Type()), extents,
+        name);
+  };
+  Value maxima = allocate(ShapedType::kDynamic, "key_maxima"),
+        reach = allocate(kRowsOfMaxima, "key_reach");
+  LaunchArguments arguments;
+  // Without lengths nothing is to be known of queries.
+  Value queries = op.hasLengths() ? host.q : host.k;
+  for (Value value : {queries, host.k, host.v, maxima})
+    arguments.add(value);
+  addSequences(arguments);
+  gpu::GPUFuncOp kernel = createKernel("maxima", arguments);
+  OpBuilder inKernel(kernel.getBody().front().getTerminator());
+  auto get = [&](Value value) {
+    return arguments.lookup(inKernel, kernel, value);
+  };
+  BackwardOperands operands;
+  getSequences(get, queries, operands);
+  operands.k = get(host.k);
+  operands.v = get(host.v);
+  buildKeyMaxima(inKernel, op, operands, get(maxima));
+  launch(kernel, arguments, {});
+  buildOfArrays("reach", {maxima, reach},
+                [&](OpBuilder &inKernel, ValueRange arrays) {
+                  fa3::buildReach(inKernel, op.getLoc(), arrays[0], arrays[1]);
+                });
+  return reach;
 }
 
 void BackwardKernels::allocateEdited() {
@@ -176,10 +205,11 @@ void BackwardKernels::allocateEdited() {
 void BackwardKernels::buildDelta(const BackwardPlan &plan) {
   bool hasLargeScores = plan.hasLargeScores;
   allocateEdited();
+  const BackwardProducts &products = plan.parts.front().products;
+  Value reach = products.countsDq ? buildReach() : Value();
   if (plan.isFused())
-    dqSums = allocateSums();
-  if (plan.parts.front().products.ordersDq)
-    progress = allocateProgress(plan.parts.front().tile.blockM);
+    dqSums = allocateSums(reach ? Type(onHost.getI32Type())
+                                : Type(onHost.getF32Type()));
   // Whole blocks, of which all is written: they fill whole units of a bulk
   // copy.
   SmallVector<Value> extents = getStatisticExtents(onHost, host);
@@ -188,11 +218,13 @@ void BackwardKernels::buildDelta(const BackwardPlan &plan) {
       onHost.getF32Type());
   shift = attention::allocateWorkspace(onHost, type, extents, "shift");
   delta = attention::allocateWorkspace(onHost, type, extents, "delta");
+  if (reach)
+    dqRate = attention::allocateWorkspace(onHost, type, extents, "dq_rate");
   if (hasLargeScores)
     rest = attention::allocateWorkspace(onHost, type, extents, "rest");
   LaunchArguments arguments;
-  Value values[] = {host.o, host.outGrad, host.lse, host.lseGrad,
-                    shift,  delta,        dqSums,   progress};
+  Value values[] = {host.o, host.outGrad, host.lse, host.lseGrad, shift,
+                    delta,  dqSums,       dqRate,   reach};
   for (Value value : values)
     arguments.add(value);
   bool isEdited = outGrad != host.outGrad;
@@ -214,11 +246,11 @@ void BackwardKernels::buildDelta(const BackwardPlan &plan) {
   operands.shift = get(shift);
   operands.delta = get(delta);
   operands.dqSums = get(dqSums);
-  operands.progress = get(progress);
+  operands.dqRate = get(dqRate);
   getSequences(get, host.o, operands, /*needsAll=*/isEdited);
   buildDeltaBody(inKernel, op, operands,
                  {get(host.o), get(host.lse), get(host.lseGrad),
-                  isEdited ? get(host.outGrad) : Value()},
+                  isEdited ? get(host.outGrad) : Value(), get(reach)},
                  hasLargeScores ? 1 : llvm::numbers::log2e);
   launch(kernel, arguments, {});
 }
@@ -252,7 +284,7 @@ void BackwardKernels::getSequences(function_ref<Value(Value)> get,
 
 void BackwardKernels::buildConversion() {
   LaunchArguments arguments;
-  for (Value value : {dqSums, host.dq, host.scale})
+  for (Value value : {dqSums, dqRate, host.dq, host.scale})
     arguments.add(value);
   addSequences(arguments);
   gpu::GPUFuncOp kernel = createKernel("dq", arguments);
@@ -262,6 +294,7 @@ void BackwardKernels::buildConversion() {
   };
   BackwardOperands operands;
   operands.dqSums = get(dqSums);
+  operands.dqRate = get(dqRate);
   operands.dq = get(host.dq);
   operands.scale = get(host.scale);
   getSequences(get, host.dq, operands);
@@ -307,8 +340,8 @@ BackwardKernels::getHostOperands(const BackwardProducts &products,
       *gradient = Value();
   if (products.addsDq)
     operands.dqSums = dqSums;
-  if (products.ordersDq)
-    operands.progress = progress;
+  if (products.countsDq)
+    operands.dqRate = dqRate;
   operands.auxGrads.clear();
   operands.auxGrad = aux.gradient;
   operands.auxPosition = aux.position;
@@ -333,9 +366,9 @@ void BackwardKernels::buildPart(const BackwardPart &part,
   constexpr Role kOrder[] = {Role::q,       Role::k,        Role::v,
                              Role::outGrad, Role::q8,       Role::k8,
                              Role::v8,      Role::outGrad8, Role::shift,
-                             Role::delta,   Role::rest,     Role::dq,
-                             Role::dk,      Role::dv,       Role::auxGrad,
-                             Role::dqSums,  Role::progress, Role::scale,
+                             Role::delta,   Role::rest,     Role::dqRate,
+                             Role::dq,      Role::dk,       Role::dv,
+                             Role::auxGrad, Role::dqSums,   Role::scale,
                              Role::scales,  Role::aux,      Role::transposedAux,
                              Role::maxQ};
   LaunchArguments arguments;
@@ -464,12 +497,13 @@ FailureOr<int64_t> BackwardKernels::build() {
   for (Value value : host.aux)
     transposedAux.push_back(transposeLast(onHost, value));
   bool isFused = plan->isFused();
+  bool countsDq = plan->parts.front().products.countsDq;
   buildDelta(*plan);
   for (const BackwardPart &part : plan->parts)
     buildPart(part, AuxTarget());
   if (isFused)
     buildConversion();
-  int64_t count = plan->parts.size() + (isFused ? 2 : 1);
+  int64_t count = plan->parts.size() + (isFused ? 2 : 1) + (countsDq ? 2 : 0);
   for (auto [position, part] : llvm::enumerate(plan->aux)) {
     FailureOr<int64_t> own = buildAuxGradient(position, part);
     if (failed(own))

@@ -1,7 +1,7 @@
 //===- BackwardStep.cpp - one block of scores -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "BackwardBuilder.h"
-#include "fa3/Dialect/Tile/IR/OrderedOps.h"
+#include "BackwardUnits.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -124,15 +124,8 @@ Value BackwardBuilder::addProduct(Value weights, Value rows, Value sum) {
                              tile::LhsOrder::mk, tile::RhsOrder::kn);
 }
 
-Value BackwardBuilder::getTargetOfStep() {
-  if (!products.ordersDq)
-    return operands.dqSums;
-  return tile::OrderedOp::create(
-      b, operands.dqSums.getType(), operands.dqSums, operands.progress,
-      ValueRange{sequences.batch, keyHead, tileNumber}, position);
-}
-
-void BackwardBuilder::addToQueries(Value part, Value first) {
+void BackwardBuilder::addToQueries(Value part, const Rows &queries) {
+  Value first = queries.first;
   // Rows behind the sequence get 0, whatever the keys are, unless they are in
   // its own last block of rows.
   if (endsEarly() && SequenceCode::getStatisticRows(op) % columns != 0) {
@@ -144,9 +137,11 @@ void BackwardBuilder::addToQueries(Value part, Value first) {
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, end);
     part = arith::SelectOp::create(b, isQuery, part, splat(type, 0.0));
   }
+  if (products.countsDq)
+    part = countUnits(b, part, queries.dqRate);
   SmallVector<Value> place = sequences.getSumPlace(head, first);
   place.push_back(index(0));
-  tile::StoreOp::create(b, part, getTargetOfStep(), place,
+  tile::StoreOp::create(b, part, operands.dqSums, place,
                         /*below=*/Value(), /*add=*/b.getUnitAttr(),
                         /*fold=*/IntegerAttr());
 }
@@ -198,7 +193,7 @@ BackwardBuilder::Sums BackwardBuilder::buildStep(const Rows &own,
   if (sums.ofGradients)
     sums.ofGradients = addProduct(ofScores, other.elements, sums.ofGradients);
   if (part)
-    addToQueries(part, other.first);
+    addToQueries(part, other);
   return sums;
 }
 
