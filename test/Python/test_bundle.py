@@ -33,6 +33,17 @@ def run(*arguments):
     return code, output.getvalue(), errors.getvalue()
 
 
+@contextlib.contextmanager
+def first_calls(bundles):
+    """Nothing is kept but the bundles; on a GPU that is not there, with PTX 9.0."""
+    driver.set_driver(driver.Driver(cache.Cache(None), bundles))
+    with (
+        support.fake_gpu(), mock.patch.dict(os.environ, FA3_PTX_VERSION="90"),
+        mock.patch.object(torch.cuda, "device", lambda _: contextlib.nullcontext()),
+    ):  # fmt: skip
+        yield
+
+
 class Recorder(compiler.Compiler):
     """Notes the texts that are asked for; compiles nothing. Plans are those of `real`."""
 
@@ -278,12 +289,8 @@ class BundleTest(unittest.TestCase):
                     same = library.plan_gradients(64, 64, True, True)
                     self.assertEqual(index["gradients"]["64 64 1 1"], same)
                     bundles = [cache.Cache(pathlib.Path(folder), read_only=True)]
-                driver.set_driver(driver.Driver(cache.Cache(None), bundles))
-                kernels.kernels.clear()
-                launch.plans.clear()
                 with (
-                    support.fake_gpu(), mock.patch.dict(os.environ, FA3_PTX_VERSION="90"),
-                    mock.patch.object(torch.cuda, "device", lambda _: contextlib.nullcontext()),
+                    first_calls(bundles),
                     mock.patch.object(library, "plan_gradients", wraps=library.plan_gradients)
                     as plan, mock.patch.dict(answers._gradients, clear=True),
                 ):  # fmt: skip
@@ -337,13 +344,7 @@ class BundleTest(unittest.TestCase):
                 ([cache.Cache(pathlib.Path(folder), read_only=True)], "bundle", False),
                 ([], "compiler", True),
             ):  # fmt: skip
-                driver.set_driver(driver.Driver(cache.Cache(None), bundles))
-                kernels.kernels.clear()
-                launch.plans.clear()
-                with (
-                    support.fake_gpu(), mock.patch.dict(os.environ, FA3_PTX_VERSION="90"),
-                    mock.patch.object(torch.cuda, "device", lambda _: contextlib.nullcontext()),
-                ):  # fmt: skip
+                with first_calls(bundles):
                     fa3.attention(q, q[:, :2], q[:, :2], causal=True)
                     (kernel,) = set(kernels.kernels.values())
                 self.assertEqual(kernel.source, source)
