@@ -4,6 +4,7 @@ finds them without a compiler and at once, what a bundle says of itself."""
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -20,10 +21,12 @@ from fa3 import bundle, cli
 from fa3.build import answers, cache, compiler, driver, elf
 from fa3.calls import launch
 from fa3.kernels import compiled as kernels
+from fa3.kernels.serving_spec import ServingBackwardSpec
 from fa3.kernels.spec import BackwardSpec
 
 if support.HAS_TORCH:
     import torch
+    from fa3 import flash_attn_interface, serving
 
 
 def run(*arguments):
@@ -140,7 +143,7 @@ class ListTest(unittest.TestCase):
                 lambda: sdpa._Switch._run(switch, q, k, k, Arguments()),
                 lambda: gradients.backward(q, None, (q, k, k, q, lse), (), (), text, None),
                 lambda: door.flash_attn_func(rows[None], keys[None], keys[None]),
-                lambda: door.flash_attn_varlen_func(
+                lambda: flash_attn_interface.flash_attn_varlen_func(
                     rows, keys, keys, cu, cu, 33, 33, causal=True
                 ),
                 lambda: door.flash_attn_with_kvcache(
@@ -165,6 +168,7 @@ sys.path[:0] = {path!r}
 import support, torch, fa3
 from fa3.build import compiler
 from fa3.kernels import compiled as kernels
+from fa3.kernels.serving_spec import ServingBackwardSpec
 from fa3.kernels.spec import BackwardSpec
 compiler.set_compiler(None)  # which support has opened
 q = torch.zeros(1, 4, 40, 64, dtype=torch.float16)
@@ -303,6 +307,38 @@ class BundleTest(unittest.TestCase):
                 self.assertEqual(kernel.source, source)
                 self.assertIn(
                     f"attention_backward_{form}",
+                    [one["kernel"] for one in kernel.manifest["launches"]],
+                )
+
+    @support.needs_torch
+    @support.needs_driver
+    def test_gradients_of_packed_sequences(self):
+        """Short ones, by their mean length, have the form of short gradients."""
+        below = compiler.get_compiler().plan_gradients(64, 64, True)
+        self.addCleanup(driver.set_driver, None)
+        for lengths, form in (
+            ((below - 1, below - 1), "dkdv"), ((below + 8, below - 8), "grads"), ((40,), "dkdv"),
+        ):  # fmt: skip
+            with self.subTest(lengths):
+                driver.set_driver(driver.Driver(cache.Cache(None), []))
+                kernels.kernels.clear()
+                launch.plans.clear()
+                q = torch.zeros(sum(lengths), 2, 64, dtype=torch.float16, requires_grad=True)
+                starts = torch.tensor([0, *itertools.accumulate(lengths)], dtype=torch.int32)
+                with (
+                    support.fake_gpu(), mock.patch.dict(os.environ, FA3_PTX_VERSION="90"),
+                    mock.patch.object(torch.cuda, "device", lambda _: contextlib.nullcontext()),
+                    mock.patch.object(serving.call, "_sms", lambda _: 132),
+                ):  # fmt: skip
+                    flash_attn_interface.flash_attn_varlen_func(
+                        q, q, q, starts, starts, max(lengths), max(lengths), causal=True
+                    ).sum().backward()
+                    (kernel,) = (
+                        one for (spec, _), one in kernels.kernels.items()
+                        if isinstance(spec, ServingBackwardSpec)
+                    )
+                self.assertIn(
+                    f"attention_serving_backward_{form}",
                     [one["kernel"] for one in kernel.manifest["launches"]],
                 )
 

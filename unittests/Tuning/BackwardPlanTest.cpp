@@ -221,16 +221,16 @@ TEST(BackwardPlan, UnknownLengthsAreLong) {
   EXPECT_TRUE(planOf(facts).isFused());
 }
 
-TEST(BackwardPlan, MaskedHeadsOf128AreFusedUnlessSequencesHavePlaces) {
+TEST(BackwardPlan, MaskedHeadsOf128AreFusedUnlessTheyAreShort) {
   BackwardFacts facts = makeBackwardFacts(128);
   EXPECT_TRUE(planOf(facts).isFused());
   facts.demand.isMasked = true;
   EXPECT_TRUE(planOf(facts).isFused());
-  facts.hasPlaces = true;
+  facts.hasPlaces = facts.hasLengths = true;
   EXPECT_FALSE(planOf(facts).isFused());
   facts.knowsHeads = true;
-  EXPECT_FALSE(planOf(facts).isFused());
-  facts.hasPlaces = false;
+  EXPECT_TRUE(planOf(facts).isFused());
+  facts.hasPlaces = facts.hasLengths = facts.knowsHeads = false;
   facts.queries = facts.keys = 2048;
   EXPECT_TRUE(planOf(facts).isFused());
   facts.queries = facts.keys = 1536;

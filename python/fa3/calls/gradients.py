@@ -17,7 +17,7 @@ from ..errors import ArgumentError, ArgumentTypeError, UnsupportedError
 from ..kernels import compiled
 from ..kernels.checks import DIMS, check_scale
 from ..kernels.program import Program, parse
-from ..kernels.spec import BackwardSpec, Regions
+from ..kernels.spec import BackwardSpec, Regions, Spec
 from ..support import forks, native, tensors
 from ..support.tensors import CPU
 from . import choices
@@ -200,11 +200,21 @@ def prepare(
 
 
 def _options_of(request: Request, spec: BackwardSpec, deterministic: bool) -> compiled.Options:
-    """What the kernels are compiled with: those of short sequences have the form that is
-    faster for these, unless only the others are in a bundle."""
+    if spec.grads:
+        return (("deterministic", deterministic),)
+    longest = max(request.views[name].shape[DIMS[request.layout][2]] for name in "qk")
+    return options_of(spec, spec.forward, longest, deterministic)
+
+
+def options_of(
+    spec: Any, forward: Spec, length: float, deterministic: bool
+) -> compiled.Options:
+    """What the kernels of gradients are compiled with: those of short sequences have the
+    form that is faster for these, unless only the others are in a bundle. `length`: of
+    queries or keys, whichever are more; of packed sequences their mean."""
     given: compiled.Options = (("deterministic", deterministic),)
     split = (*given, ("backward_form", "split"))
-    if not _is_short(request, spec, deterministic):
+    if not _is_short(forward, length, deterministic):
         return given
     if (spec, split) in compiled.kernels:
         return split
@@ -213,16 +223,14 @@ def _options_of(request: Request, spec: BackwardSpec, deterministic: bool) -> co
     return given if only_others else split
 
 
-def _is_short(request: Request, spec: BackwardSpec, deterministic: bool) -> bool:
+def _is_short(known: Spec, length: float, deterministic: bool) -> bool:
     """Whether queries and keys are so few. Nothing is known of masks and code of others."""
-    known, s = spec.forward, DIMS[request.layout][2]
     if known.regions != Regions() or known.blocks or known.window or known.softcap or known.bias:
         return False
-    if known.alibi or known.dropout or spec.grads:
+    if known.alibi or known.dropout:
         return False
-    longest = max(request.views[name].shape[s] for name in "qk")
     dims = known.head_dim, known.head_dim_v
-    return longest < answers.split_below(*dims, known.causal, deterministic)
+    return length < answers.split_below(*dims, known.causal, deterministic)
 
 
 def extra_names(program: Program, extras: Sequence[Any]) -> tuple[str, ...]:

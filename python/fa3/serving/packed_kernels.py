@@ -9,6 +9,7 @@ import torch
 
 from ..build.compiler import CompileOptions, run_on_host
 from ..calls import choices
+from ..calls.gradients import options_of
 from ..calls.launch import Launcher, keep, plans
 from ..errors import UnsupportedError
 from ..kernels import checks, compiled
@@ -76,7 +77,10 @@ def run(values: dict[str, Any], asked: Sequences, deterministic: bool) -> None:
     if asked.interpret:
         run_on_host(backward.to_mlir(), described, CompileOptions(), asked.interpret)
         return
-    kernel = compiled.get(backward, None, (("deterministic", deterministic),))
+    options: compiled.Options = (("deterministic", deterministic),)
+    if not deterministic:  # those are split, whatever their lengths are
+        options = options_of(backward, backward.forward.attention, _mean_length(values), False)
+    kernel = compiled.get(backward, None, options)
     device = values["q"].get_device()
     with torch.cuda.device(device):
         launcher, _ = keep(
@@ -84,6 +88,15 @@ def run(values: dict[str, Any], asked: Sequences, deterministic: bool) -> None:
             lambda: (Launcher(kernel, device, described, place=values["q"].device), names),
         )
     launcher.run(*given)
+
+
+def _mean_length(values: dict[str, Any]) -> float:
+    """Of queries or keys, whichever are more: rows of the tensors for each sequence."""
+    made = []
+    for side, rows in (("q", values["q"]), ("k", values["k"])):
+        starts = values["cu_" + side]
+        made.append(rows.shape[1] if starts is None else rows.shape[0] / (starts.numel() - 1))
+    return max(made)
 
 
 def _describe(values: dict[str, Any], asked: Sequences) -> ServingBackwardSpec:
