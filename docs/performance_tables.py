@@ -79,7 +79,8 @@ def forward_over_fa3_h100():
     lines = {}
     for row in figures.rows:
         cell = f"{row['fa3']} {row['ratio']}"
-        lines.setdefault(f"{row['type']} {row['mask']}", {})[row["length"]] = cell
+        name = f"{row['type']} d {row['head_dim']} {row['mask']}"
+        lines.setdefault(name, {})[row["length"]] = cell
     rows = [[name] + [cells[n] for n in LENGTHS] for name, cells in lines.items()]
     return markdown([""] + LENGTHS, rows) + ["", figures.source()]
 

@@ -79,15 +79,22 @@ fa3::planVariants(ModuleOp module, const PipelineOptions &given) {
   unsigned most = given.variants ? given.variants : kMost;
   if (!findKeys(module) || given.record > 0 || !given.warpSpecialize)
     most = 1;
-  if (entries.empty() || entries.back()->below)
-    entries.push_back(nullptr);
+  auto isOfMany = [](const tuning::Entry *entry) { return entry->from > 0; };
+  auto ofMany = llvm::find_if(entries, isOfMany);
+  if (ofMany == entries.begin() || (*std::prev(ofMany))->below)
+    ofMany = std::next(entries.insert(ofMany, nullptr));
+  if (most == 1)
+    entries.erase(ofMany, entries.end());
   entries.erase(entries.begin(),
                 entries.end() - std::min<size_t>(entries.size(), most));
 
   SmallVector<Variant> variants;
-  for (const tuning::Entry *entry : entries) {
+  for (auto [i, entry] : llvm::enumerate(entries)) {
     Variant variant;
-    variant.below = entry ? entry->below : 0;
+    if (entry && entry->below)
+      variant.below = entry->below;
+    else if (i + 1 < entries.size())
+      variant.below = entries[i + 1]->from;
     variant.options = copyOptions(given);
     if (failed(applyEntry(entry, *variant.options)))
       return failure();

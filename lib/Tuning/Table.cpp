@@ -96,7 +96,7 @@ LogicalResult Parser::parseEntry(const llvm::json::Value &value, size_t place,
     return error(place) << "expects an entry to be an object";
   for (auto &[key, unused] : *object)
     if (!llvm::is_contained({"bits", "d", "dv", "mask", "length", "below",
-                             "options", "tflops", "default"},
+                             "from", "options", "tflops", "default"},
                             StringRef(key)))
       return error(place) << "unknown field '" << StringRef(key) << "'";
   for (auto [name, field] :
@@ -120,15 +120,22 @@ LogicalResult Parser::parseEntry(const llvm::json::Value &value, size_t place,
   if (length & (length - 1))
     return error(place) << "expects 'length' to be a power of two or 0, got "
                         << length;
-  if (const llvm::json::Value *below = object->get("below")) {
-    std::optional<int64_t> number = below->getAsInteger();
+  for (auto [name, field] :
+       {std::pair("below", &entry.below), std::pair("from", &entry.from)}) {
+    const llvm::json::Value *bound = object->get(name);
+    if (!bound)
+      continue;
+    std::optional<int64_t> number = bound->getAsInteger();
     if (!number || *number < 1)
-      return error(place) << "expects 'below' to be an integer of at least 1";
+      return error(place) << "expects '" << name
+                          << "' to be an integer of at least 1";
     if (length)
-      return error(place) << "'below' is for entries of 'length' 0, got "
-                          << length;
-    entry.below = *number;
+      return error(place) << "'" << name
+                          << "' is for entries of 'length' 0, got " << length;
+    *field = *number;
   }
+  if (entry.below && entry.from)
+    return error(place) << "expects 'below' or 'from', not both";
   std::optional<StringRef> mask = object->getString("mask");
   auto parsed = mask ? parseMask(*mask) : std::nullopt;
   if (!parsed)
@@ -181,7 +188,8 @@ LogicalResult Parser::parse(std::vector<Entry> &entries, std::string &device,
     if (failed(parseEntry(element, place, entry)))
       return failure();
     for (auto [k, other] : llvm::enumerate(entries))
-      if (other.problem == entry.problem && other.below == entry.below) {
+      if (other.problem == entry.problem && other.below == entry.below &&
+          other.from == entry.from) {
         InFlightDiagnostic diagnostic = error(place) << "a second entry for "
                                                      << entry.problem.str();
         diagnostic.attachNote(getLocation(places[k])) << "the first one";
@@ -203,7 +211,7 @@ FailureOr<Table> Table::parse(MLIRContext *context, StringRef path,
 
 const Entry *Table::lookup(const ProblemClass &problem) const {
   for (const Entry &entry : entries)
-    if (entry.problem == problem && !entry.below)
+    if (entry.problem == problem && !entry.below && !entry.from)
       return &entry;
   return nullptr;
 }
@@ -214,8 +222,12 @@ Table::lookupAll(const ProblemClass &problem) const {
   for (const Entry &entry : entries)
     if (entry.problem == problem)
       found.push_back(&entry);
-  llvm::sort(found, [](const Entry *a, const Entry *b) {
-    return a->below && (!b->below || a->below < b->below);
+  // First those for few keys, last those for many.
+  auto getRank = [](const Entry *entry) {
+    return std::tuple(entry->from, !entry->below, entry->below);
+  };
+  llvm::sort(found, [&](const Entry *a, const Entry *b) {
+    return getRank(a) < getRank(b);
   });
   return found;
 }

@@ -28,6 +28,27 @@
 // TWO-NEXT: "condition": "(k.shape[2] < 100) == 0",
 // TWO-NOT: "kernel"
 
+// One for many keys is the last; a single kernel is that of any number.
+// RUN: %{translate}='builtin.module(fa3-lower-to-nvvm-pipeline{tuning-table=%S/Inputs/variants-from.json})' && FileCheck %s --check-prefix=FROM < %t.json
+// FROM: "kernel": "f",
+// FROM-NEXT: "condition": "k.shape[2] < 64",
+// FROM: "kernel": "f_1",
+// FROM-NEXT: "condition": "(k.shape[2] < 64) == 0 && k.shape[2] < 100",
+// FROM-NEXT: "grid": "ceildiv(q.shape[2], 128) * q.shape[1] * q.shape[0]",
+// FROM: "kernel": "f_2",
+// FROM-NEXT: "condition": "(k.shape[2] < 64) == 0 && (k.shape[2] < 100) == 0",
+// FROM-NEXT: "grid": "ceildiv(q.shape[2], 64) * q.shape[1] * q.shape[0]",
+// FROM-NOT: "kernel"
+// RUN: %{translate}='builtin.module(fa3-lower-to-nvvm-pipeline{tuning-table=%S/Inputs/variants-from.json variants=2})' && FileCheck %s --check-prefix=FROM-TWO < %t.json
+// FROM-TWO: "condition": "k.shape[2] < 100",
+// FROM-TWO-NEXT: "grid": "ceildiv(q.shape[2], 128) * q.shape[1] * q.shape[0]",
+// FROM-TWO: "grid": "ceildiv(q.shape[2], 64) * q.shape[1] * q.shape[0]",
+// FROM-TWO-NOT: "kernel"
+// RUN: %{translate}='builtin.module(fa3-lower-to-nvvm-pipeline{tuning-table=%S/Inputs/variants-from.json variants=1})' && FileCheck %s --check-prefix=FROM-ONE < %t.json
+// FROM-ONE: "kernel": "f",
+// FROM-ONE-NEXT: "grid": "ceildiv(q.shape[2], 128) * q.shape[1] * q.shape[0]",
+// FROM-ONE-NOT: "kernel"
+
 // One for all; with a tile that was given; with options that leave no choice;
 // with records, of which there is one table.
 // RUN: %{translate}='builtin.module(fa3-lower-to-nvvm-pipeline{%{table} variants=1})' && FileCheck %s --check-prefix=ONE < %t.json

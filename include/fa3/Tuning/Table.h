@@ -59,8 +59,9 @@ KnownExtents getKnownExtents(attention::ForwardOp op);
 struct Entry {
   ProblemClass problem;
   /// With a length only known at run time: the entry is for fewer keys than
-  /// this; 0 for any number.
-  int64_t below = 0;
+  /// `below`, or for at least `from`. That of neither is for any number, and
+  /// for all of them where a function has one kernel. 0: none.
+  int64_t below = 0, from = 0;
   std::string options;
   /// TFLOP/s with these options, and without any.
   double tflops = 0, byDefault = 0;
