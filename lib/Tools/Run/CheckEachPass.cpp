@@ -370,6 +370,21 @@ void Checker::printTable(raw_ostream &os) const {
   }
 }
 
+/// Whether to compile the definition of attention, which takes a fifth of a
+/// second: about as long as to interpret so many products of an element and a
+/// key. The largest array times the longest extent is at least their number.
+static bool isWorthCompiling(const Problem &problem) {
+  constexpr int64_t kProducts = 2000000;
+  int64_t elements = 0, extent = 0;
+  for (const ProblemArgument &argument : problem.getArguments())
+    if (const interp::Array *array = argument.getArray()) {
+      elements = std::max(elements, array->getNumElements());
+      for (int64_t one : array->getShape())
+        extent = std::max(extent, one);
+    }
+  return elements * extent > kProducts;
+}
+
 /// The problem for `module`, and the answer by definition: of attention in f64,
 /// of kernels as they are.
 static LogicalResult makeReference(ModuleOp module,
@@ -396,8 +411,13 @@ static LogicalResult makeReference(ModuleOp module,
                                                    checked.options, *problem)))
     return failure();
   FailureOr<Problem> answer = problem->cloneFor(function);
-  if (failed(answer) || failed(interp::interpret(function, answer->getValues(),
-                                                 checked.execution)))
+  if (failed(answer))
+    return failure();
+  LogicalResult made =
+      attention.wasInterrupted() && isWorthCompiling(*answer)
+          ? runAttention(*copy, function.getName(), *answer)
+          : interp::interpret(function, answer->getValues(), checked.execution);
+  if (failed(made))
     return failure();
   inputs = std::move(*problem);
   reference = std::move(*answer);
