@@ -55,6 +55,7 @@ mkdir -p "$fa3_build/python"
 {
   fa3_python_of_tests || true
   fa3_python_tools -r docs/site/requirements.txt || true
+  fa3_wheel_tools || true
   fa3_debian11_make || true
 } >"$fa3_build/python/downloads.log" 2>&1 &
 downloads=$!
@@ -95,8 +96,9 @@ GTEST_BRIEF=1 ctest --test-dir "$fa3_build" -j "$fa3_jobs" --output-on-failure \
 
 step "wheel and package, which were made beside these"
 wait "$released" || {
+  code=$?
   cat "$fa3_build/released.log" >&2
-  exit 1
+  exit "$code"
 }
 released=
 cat "$fa3_build/released.log"

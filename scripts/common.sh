@@ -53,6 +53,13 @@ fa3_python_tools() {
   "$fa3_python_bin/pip" install -q "$@"
 }
 
+# fa3_wheel_tools: installs what scripts/wheel.sh runs, if it is not there.
+fa3_wheel_tools() {
+  if [ ! -x "$fa3_python_bin/auditwheel" ] || [ ! -x "$fa3_python_bin/twine" ]; then
+    fa3_python_tools "scikit-build-core>=0.11" wheel "auditwheel>=6.3" "twine>=6.1"
+  fi
+}
+
 # fa3_python_of_tests: exports FA3_PYTHON, where it names none: a Python with torch,
 # JAX and transformers, as test/Python/requirements.txt has them, in an environment of
 # the build tree. What is there already is kept while the list stays the same. Fails

@@ -50,9 +50,7 @@ scripts/setup.sh wheel
 fa3_build_released fa3 fa3_runtime fa3_native fa3-tools
 
 tools=$fa3_build/python/tools
-if [ ! -x "$tools/bin/auditwheel" ] || [ ! -x "$tools/bin/twine" ]; then
-  fa3_python_tools "scikit-build-core>=0.11" wheel "auditwheel>=6.3" "twine>=6.1"
-fi
+fa3_wheel_tools
 prebuilt=$(cd "$fa3_build" && pwd)
 
 # fa3_describe_wheel <folder>: what the wheel in the folder says of itself.
