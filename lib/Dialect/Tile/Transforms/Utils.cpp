@@ -236,6 +236,10 @@ bool fa3::tile::isConversion(Operation *op) {
   return isa<RelabelOp, TransposeOp, UnpackOp>(op);
 }
 
+bool fa3::tile::isProductOrConversion(Operation *op) {
+  return isa<DotOp>(op) || isConversion(op);
+}
+
 bool fa3::tile::mayReassociate(Operation *op) {
   auto hasFlags = dyn_cast<arith::ArithFastMathInterface>(op);
   // Some operations have them as an optional attribute.

@@ -65,6 +65,10 @@ bool visitRenamed(mlir::Operation *op, mlir::Value value, int64_t dim,
 /// products, which a role of its own can do between two rings.
 bool isConversion(mlir::Operation *op);
 
+/// Whether the operation is a product, or such a conversion in front of one: a
+/// tile that only these take is no element code's.
+bool isProductOrConversion(mlir::Operation *op);
+
 /// Whether the flags of an operation on floats allow its operands to be added
 /// or multiplied in another order.
 bool mayReassociate(mlir::Operation *op);

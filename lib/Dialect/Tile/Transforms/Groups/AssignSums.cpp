@@ -77,9 +77,7 @@ static SmallVector<unsigned> distribute(gpu::GPUFuncOp kernel,
   });
   // A tile for element code meets what a product gives, in f32 as that is.
   kernel.walk([&](LoadOp load) {
-    bool isOperand = llvm::all_of(load->getUsers(), [](Operation *user) {
-      return isa<DotOp>(user) || isConversion(user);
-    });
+    bool isOperand = llvm::all_of(load->getUsers(), isProductOrConversion);
     RankedTensorType type = load.getType();
     if (!isOperand && type.getRank() == 2 &&
         load->getParentOfType<scf::ForOp>())

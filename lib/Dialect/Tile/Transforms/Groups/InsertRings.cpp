@@ -435,11 +435,7 @@ static bool comesBefore(LoadOp before, LoadOp load) {
          narrow.getDimSize(0) < wide.getDimSize(0) && !before.getFold() &&
          !load.getFold() && !before.getPieces() && !load.getPieces() &&
          areAlike(getConversions(before), getConversions(load)) &&
-         llvm::all_of(
-             before->getUsers(),
-             [](Operation *user) {
-               return isa<DotOp>(user) || isConversion(user);
-             });
+         llvm::all_of(before->getUsers(), isProductOrConversion);
 }
 
 LogicalResult fa3::tile::insertRing(gpu::GPUFuncOp kernel, LoadOp load,

@@ -97,9 +97,7 @@ static bool leavesNumber(GridOp grid, LoadPolicy loads) {
 /// warp claims tiles for all.
 static bool hasLoadingGroup(GridOp grid, LoadPolicy loads) {
   WalkResult result = grid.walk([&](LoadOp load) {
-    bool feedsProducts = llvm::any_of(load->getUsers(), [](Operation *user) {
-      return isa<DotOp>(user) || isConversion(user);
-    });
+    bool feedsProducts = llvm::any_of(load->getUsers(), isProductOrConversion);
     return WalkResult(failure(isBulkElementLoad(load, loads) ||
                               (isBulkCopy(load) && feedsProducts)));
   });

@@ -51,11 +51,7 @@ static DotOp findProduct(ReduceOp reduce) {
 static bool readsTiles(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](LoadOp load) {
     bool isTile = load.getType().getRank() == 2;
-    return isTile && !llvm::all_of(load->getUsers(),
-                                   [](Operation *user) {
-                                     return isa<DotOp>(user) ||
-                                            isConversion(user);
-                                   })
+    return isTile && !llvm::all_of(load->getUsers(), isProductOrConversion)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
