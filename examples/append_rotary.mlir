@@ -24,11 +24,7 @@ func.func @append_rotary(
   %v1 = attention.append %v_new, %v at %first aux(%page_table : tensor<?x?xi32>) layout bshd
       mods [#attention.paged<table = 0>]
     : tensor<?x?x8x128xbf16>, tensor<?x64x8x128xbf16>, tensor<?xi32>
-  %o, %lse = attention.forward %turned_q, %k1, %v1
-      aux(%page_table, %first : tensor<?x?xi32>, tensor<?xi32>) layout bshd
-      mods [#attention.paged<table = 0>, #attention.causal]
-    : (tensor<?x?x32x128xbf16>, tensor<?x64x8x128xbf16>, tensor<?x64x8x128xbf16>)
-    -> (tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>)
+  %sequences = attention.sequences
     lengths (%b) {
       // The new keys count; there are as many as queries.
       %before = tensor.extract %first[%b] : tensor<?xi32>
@@ -37,5 +33,10 @@ func.func @append_rotary(
       %keys = arith.addi %old, %new : index
       attention.yield %new, %keys : index, index
     }
+  %o, %lse = attention.forward %turned_q, %k1, %v1
+      aux(%page_table, %first : tensor<?x?xi32>, tensor<?xi32>) sequences %sequences layout bshd
+      mods [#attention.paged<table = 0>, #attention.causal]
+    : (tensor<?x?x32x128xbf16>, tensor<?x64x8x128xbf16>, tensor<?x64x8x128xbf16>)
+    -> (tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>)
   return %o, %lse : tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>
 }

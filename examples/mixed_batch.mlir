@@ -18,9 +18,10 @@ func.func @mixed_batch(
     -> (tensor<?x32x128xbf16> {tile.name = "o"},
         tensor<32x?xf32> {tile.name = "lse"}) {
   %most = arith.index_cast %max_q : i32 to index
+  %sequences = attention.sequences max_q %most
   %o, %lse = attention.forward %q, %k, %v
       aux(%cu_q, %used_k, %table : tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>)
-      max_q %most layout bshd
+      sequences %sequences layout bshd
       mods [#attention.packed<q = 0>, #attention.used<k = 1>, #attention.paged<table = 2>,
             #attention.causal]
     : (tensor<?x32x128xbf16>, tensor<?x64x8x128xbf16>, tensor<?x64x8x128xbf16>)

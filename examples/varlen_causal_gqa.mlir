@@ -12,8 +12,9 @@ func.func @varlen_causal_gqa(
     -> (tensor<?x32x128xbf16> {tile.name = "o"},
         tensor<32x?xf32> {tile.name = "lse"}) {
   %most = arith.index_cast %max_q : i32 to index
+  %sequences = attention.sequences max_q %most
   %o, %lse = attention.forward %q, %k, %v aux(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>)
-      max_q %most layout bshd
+      sequences %sequences layout bshd
       mods [#attention.packed<q = 0, k = 1>, #attention.causal]
     : (tensor<?x32x128xbf16>, tensor<?x8x128xbf16>, tensor<?x8x128xbf16>)
     -> (tensor<?x32x128xbf16>, tensor<32x?xf32>)

@@ -76,7 +76,7 @@ func.func private @steps(%x: !cache, %keys: !cache, %values: !cache, %cos: !tabl
     %turned = attention.rotary %row, %cos, %sin at %first : !new, !table, tensor<2xi32>
     %k = attention.append %turned, %ks at %first : !new, !cache, tensor<2xi32>
     %v = attention.append %row, %vs at %first : !new, !cache, tensor<2xi32>
-    %o = attention.forward %row, %k, %v aux(%first : tensor<2xi32>) scale 0.1 : (!new, !cache, !cache) -> !new
+    %sequences = attention.sequences
       lengths (%b) {
         %before = tensor.extract %first[%b] : tensor<2xi32>
         %old = arith.index_cast %before : i32 to index
@@ -84,6 +84,7 @@ func.func private @steps(%x: !cache, %keys: !cache, %values: !cache, %cos: !tabl
         %n = arith.addi %old, %new : index
         attention.yield %new, %n : index, index
       }
+    %o = attention.forward %row, %k, %v aux(%first : tensor<2xi32>) scale 0.1 sequences %sequences : (!new, !cache, !cache) -> !new
     %sum = linalg.add ins(%last, %o : !new, !new) outs(%e : !new) -> !new
     scf.yield %sum, %k, %v : !new, !cache, !cache
   }

@@ -43,8 +43,7 @@ func.func @dense(%q: tensor<?x4x?x80xf16>, %kn: tensor<?x2x?x80xf16>, %vn: tenso
   %tk = attention.rotary %kn, %cos, %sin at %first interleaved : tensor<?x2x?x80xf16>, tensor<?x16xf16>, tensor<?xi32>
   %k1 = attention.append %tk, %k at %first : tensor<?x2x?x80xf16>, tensor<?x2x?x80xf16>, tensor<?xi32>
   %v1 = attention.append %vn, %v at %first : tensor<?x2x?x80xf16>, tensor<?x2x?x80xf16>, tensor<?xi32>
-  %o = attention.forward %tq, %k1, %v1 aux(%first : tensor<?xi32>) mods [#attention.causal]
-    : (tensor<?x4x?x80xf16>, tensor<?x2x?x80xf16>, tensor<?x2x?x80xf16>) -> tensor<?x4x?x80xf16>
+  %sequences = attention.sequences
     lengths (%b) {
       %before = tensor.extract %first[%b] : tensor<?xi32>
       %old = arith.index_cast %before : i32 to index
@@ -52,6 +51,8 @@ func.func @dense(%q: tensor<?x4x?x80xf16>, %kn: tensor<?x2x?x80xf16>, %vn: tenso
       %keys = arith.addi %old, %new : index
       attention.yield %new, %keys : index, index
     }
+  %o = attention.forward %tq, %k1, %v1 aux(%first : tensor<?xi32>) sequences %sequences mods [#attention.causal]
+    : (tensor<?x4x?x80xf16>, tensor<?x2x?x80xf16>, tensor<?x2x?x80xf16>) -> tensor<?x4x?x80xf16>
   return %o : tensor<?x4x?x80xf16>
 }
 
@@ -63,8 +64,7 @@ func.func @paged(%q: tensor<?x?x4x64xbf16>, %kn: tensor<?x?x2x64xbf16>, %vn: ten
       mods [#attention.paged<table = 0>] : tensor<?x?x2x64xbf16>, tensor<?x16x2x64xbf16>, tensor<?xi32>
   %v1 = attention.append %vn, %v at %first aux(%table : tensor<?x?xi32>) layout bshd
       mods [#attention.paged<table = 0>] : tensor<?x?x2x64xbf16>, tensor<?x16x2x64xbf16>, tensor<?xi32>
-  %o = attention.forward %tq, %k1, %v1 aux(%table, %first : tensor<?x?xi32>, tensor<?xi32>) layout bshd mods [#attention.paged<table = 0>]
-    : (tensor<?x?x4x64xbf16>, tensor<?x16x2x64xbf16>, tensor<?x16x2x64xbf16>) -> tensor<?x?x4x64xbf16>
+  %sequences = attention.sequences
     lengths (%b) {
       %before = tensor.extract %first[%b] : tensor<?xi32>
       %old = arith.index_cast %before : i32 to index
@@ -72,6 +72,8 @@ func.func @paged(%q: tensor<?x?x4x64xbf16>, %kn: tensor<?x?x2x64xbf16>, %vn: ten
       %keys = arith.addi %old, %new : index
       attention.yield %new, %keys : index, index
     }
+  %o = attention.forward %tq, %k1, %v1 aux(%table, %first : tensor<?x?xi32>, tensor<?xi32>) sequences %sequences layout bshd mods [#attention.paged<table = 0>]
+    : (tensor<?x?x4x64xbf16>, tensor<?x16x2x64xbf16>, tensor<?x16x2x64xbf16>) -> tensor<?x?x4x64xbf16>
   return %o : tensor<?x?x4x64xbf16>
 }
 
@@ -87,8 +89,7 @@ func.func @eight(%q: tensor<?x?x4x64xf8E4M3FN>, %kn: tensor<?x?x2x64xbf16>, %vn:
     %qs: tensor<?x1x1xf32>, %ks: tensor<?x2x1xf32>, %vs: tensor<1x1x1xf32>, %first: tensor<?xi32>) -> tensor<?x?x4x64xbf16> {
   %k1 = attention.append %kn, %k at %first scales(%ks : tensor<?x2x1xf32>) layout bshd : tensor<?x?x2x64xbf16>, tensor<?x?x2x64xf8E4M3FN>, tensor<?xi32>
   %v1 = attention.append %vn, %v at %first scales(%vs : tensor<1x1x1xf32>) layout bshd : tensor<?x?x2x64xbf16>, tensor<?x?x2x64xf8E4M3FN>, tensor<?xi32>
-  %o = attention.forward %q, %k1, %v1 aux(%first : tensor<?xi32>) scales(%qs, %ks, %vs : tensor<?x1x1xf32>, tensor<?x2x1xf32>, tensor<1x1x1xf32>) layout bshd mods [#attention.causal]
-    : (tensor<?x?x4x64xf8E4M3FN>, tensor<?x?x2x64xf8E4M3FN>, tensor<?x?x2x64xf8E4M3FN>) -> tensor<?x?x4x64xbf16>
+  %sequences = attention.sequences
     lengths (%b) {
       %before = tensor.extract %first[%b] : tensor<?xi32>
       %old = arith.index_cast %before : i32 to index
@@ -96,5 +97,7 @@ func.func @eight(%q: tensor<?x?x4x64xf8E4M3FN>, %kn: tensor<?x?x2x64xbf16>, %vn:
       %keys = arith.addi %old, %new : index
       attention.yield %new, %keys : index, index
     }
+  %o = attention.forward %q, %k1, %v1 aux(%first : tensor<?xi32>) scales(%qs, %ks, %vs : tensor<?x1x1xf32>, tensor<?x2x1xf32>, tensor<1x1x1xf32>) sequences %sequences layout bshd mods [#attention.causal]
+    : (tensor<?x?x4x64xf8E4M3FN>, tensor<?x?x2x64xf8E4M3FN>, tensor<?x?x2x64xf8E4M3FN>) -> tensor<?x?x4x64xbf16>
   return %o : tensor<?x?x4x64xbf16>
 }

@@ -80,8 +80,9 @@ func.func @packed(%q: !p {tile.name = "q", tile.dims = ["tq", "h", "d"]}, %k: !p
                   %starts: tensor<?xi32> {tile.name = "starts", tile.dims = ["n"]}, %max_q: index {tile.name = "max_q"})
     -> (!p {tile.name = "dq", tile.dims = ["tq", "h", "d"]}, !p {tile.name = "dk", tile.dims = ["tk", "h", "d"]},
         !p {tile.name = "dv", tile.dims = ["tk", "h", "d"]}, !p {tile.name = "dgate", tile.dims = ["tq", "h", "d"]}) {
+  %sequences = attention.sequences max_q %max_q
   %r:4 = attention.backward %q, %k, %v, %o, %lse, %do aux(%gate, %starts : !p, tensor<?xi32>) grad_aux [0]
-    max_q %max_q layout bshd mods [#attention.packed<q = 1, k = 1>, #attention.causal]
+    sequences %sequences layout bshd mods [#attention.packed<q = 1, k = 1>, #attention.causal]
     : (!p, !p, !p, !p, tensor<2x?xf32>, !p) -> (!p, !p, !p, !p)
     epilogue (%x, %b, %h, %i, %c) {
       %start = tensor.extract %starts[%b] : tensor<?xi32>

@@ -70,8 +70,9 @@ func.func @most(%q: tensor<?x2x128xf16>, %k: tensor<?x1x128xf16>, %v: tensor<?x1
                 %usedq: tensor<?xi32> {tile.name = "used_q"}, %usedk: tensor<?xi32> {tile.name = "used_k"}, %max: i32 {tile.name = "max_q"})
     -> (tensor<?x2x128xf16>, tensor<?x1x128xf16>, tensor<?x1x128xf16>) {
   %most = arith.index_cast %max : i32 to index
+  %sequences = attention.sequences max_q %most
   %dq, %dk, %dv = attention.backward %q, %k, %v, %o, %lse, %do dlse %dlse
-      aux(%cuq, %cuk, %usedq, %usedk : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) max_q %most layout bshd
+      aux(%cuq, %cuk, %usedq, %usedk : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) sequences %sequences layout bshd
       mods [#attention.packed<q = 0, k = 1>, #attention.used<q = 2, k = 3>, #attention.softcap<30.0>]
     : (tensor<?x2x128xf16>, tensor<?x1x128xf16>, tensor<?x1x128xf16>, tensor<?x2x128xf16>, tensor<2x?xf32>, tensor<?x2x128xf16>, tensor<2x?xf32>)
     -> (tensor<?x2x128xf16>, tensor<?x1x128xf16>, tensor<?x1x128xf16>)

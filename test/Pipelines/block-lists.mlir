@@ -76,20 +76,8 @@ func.func @one_list(%q: !t {tile.name = "q"}, %k: !t {tile.name = "k"}, %v: !t {
                     %count: tensor<1x1x?xi32> {tile.name = "count"}, %index: tensor<1x1x?x?xi32> {tile.name = "index"},
                     %full_count: tensor<1x1x?xi32> {tile.name = "full_count"}, %full_index: tensor<1x1x?x?xi32> {tile.name = "full_index"})
     -> (!t {tile.name = "o"}) {
-  %o = attention.forward %q, %k, %v
-    aux(%documents, %count, %index, %full_count, %full_index : tensor<1x?xi32>, tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
-    : (!t, !t, !t) -> !t
-    mask_mod (%b, %h, %i, %j) {
-      %c0 = arith.constant 0 : index
-      %c20 = arith.constant 20 : index
-      %x = tensor.extract %documents[%c0, %i] : tensor<1x?xi32>
-      %y = tensor.extract %documents[%c0, %j] : tensor<1x?xi32>
-      %same = arith.cmpi eq, %x, %y : i32
-      %first = arith.cmpi slt, %j, %c20 : index
-      %keep = arith.ori %same, %first : i1
-      attention.yield %keep : i1
-    }
-    blocks [128, 64] (%b, %h, %m, %t) {
+  %blocks = attention.blocks [128, 64]
+    by_query (%b, %h, %m, %t) {
       %c0 = arith.constant 0 : index
       %n32 = tensor.extract %count[%c0, %c0, %m] : tensor<1x1x?xi32>
       %n = arith.index_cast %n32 : i32 to index
@@ -103,6 +91,19 @@ func.func @one_list(%q: !t {tile.name = "q"}, %k: !t {tile.name = "k"}, %v: !t {
       %z32 = arith.select %isFirst, %x32, %y32 : i32
       %z = arith.index_cast %z32 : i32 to index
       attention.yield %all, %z, %c0, %c0 : index, index, index, index
+    }
+  %o = attention.forward %q, %k, %v
+    aux(%documents, %count, %index, %full_count, %full_index : tensor<1x?xi32>, tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) blocks %blocks
+    : (!t, !t, !t) -> !t
+    mask_mod (%b, %h, %i, %j) {
+      %c0 = arith.constant 0 : index
+      %c20 = arith.constant 20 : index
+      %x = tensor.extract %documents[%c0, %i] : tensor<1x?xi32>
+      %y = tensor.extract %documents[%c0, %j] : tensor<1x?xi32>
+      %same = arith.cmpi eq, %x, %y : i32
+      %first = arith.cmpi slt, %j, %c20 : index
+      %keep = arith.ori %same, %first : i1
+      attention.yield %keep : i1
     }
   return %o : !t
 }

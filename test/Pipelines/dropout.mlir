@@ -75,7 +75,8 @@ func.func @packed(%q: tensor<?x2x64xf16> {tile.name = "q", tile.dims = ["total_q
                   %rng: !rng {tile.name = "rng"}, %sinks: tensor<2xf32> {tile.name = "sinks"},
                   %max_q: i32 {tile.name = "max_q"}) -> (tensor<?x2x64xf16> {tile.name = "o"}) {
   %most = arith.index_cast %max_q : i32 to index
-  %o = attention.forward %q, %k, %v aux(%starts, %rng : tensor<?xi32>, !rng) max_q %most
+  %sequences = attention.sequences max_q %most
+  %o = attention.forward %q, %k, %v aux(%starts, %rng : tensor<?xi32>, !rng) sequences %sequences
     sinks(%sinks : tensor<2xf32>) layout bshd
     mods [#attention.packed<q = 0, k = 0>, #attention.causal, #attention.dropout<p = 0.2, aux = 1>]
     : (tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>) -> tensor<?x2x64xf16>
@@ -140,7 +141,8 @@ func.func @packed_gradients(%q: tensor<?x2x64xf16> {tile.name = "q"}, %k: tensor
     %rng: !rng {tile.name = "rng"}, %starts: tensor<?xi32> {tile.name = "starts"}, %max_q: i32 {tile.name = "max_q"})
     -> (tensor<?x2x64xf16> {tile.name = "dq"}, tensor<?x2x64xf16> {tile.name = "dk"}, tensor<?x2x64xf16> {tile.name = "dv"}) {
   %most = arith.index_cast %max_q : i32 to index
-  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do aux(%starts, %rng : tensor<?xi32>, !rng) max_q %most layout bshd
+  %sequences = attention.sequences max_q %most
+  %g:3 = attention.backward %q, %k, %v, %o, %lse, %do aux(%starts, %rng : tensor<?xi32>, !rng) sequences %sequences layout bshd
     mods [#attention.packed<q = 0, k = 0>, #attention.causal, #attention.dropout<p = 0.5, aux = 1>]
     : (tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<2x?xf32>, tensor<?x2x64xf16>) -> (tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>)
   return %g#0, %g#1, %g#2 : tensor<?x2x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>

@@ -160,8 +160,9 @@ func.func @packed(%q: tensor<?x4x64xf16> {tile.name = "q", tile.dims = ["total_q
                   %gate: tensor<?x4x64xf16> {tile.name = "gate", tile.dims = ["total_q", "h", "d"]},
                   %starts: tensor<?xi32> {tile.name = "starts", tile.dims = ["n"]},
                   %max_q: index {tile.name = "max_q"}) -> (tensor<?x4x64xf16>) {
+  %sequences = attention.sequences max_q %max_q
   %o = attention.forward %q, %k, %v aux(%gate, %starts : tensor<?x4x64xf16>, tensor<?xi32>)
-    max_q %max_q layout bshd mods [#attention.packed<q = 1, k = 1>, #attention.causal]
+    sequences %sequences layout bshd mods [#attention.packed<q = 1, k = 1>, #attention.causal]
     : (tensor<?x4x64xf16>, tensor<?x2x64xf16>, tensor<?x2x64xf16>) -> tensor<?x4x64xf16>
     epilogue (%x, %b, %h, %i, %c) {
       %start = tensor.extract %starts[%b] : tensor<?xi32>

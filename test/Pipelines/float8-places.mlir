@@ -25,8 +25,9 @@ func.func @packed(%q: tensor<?x4x64xf8E4M3FN> {tile.name = "q"}, %k: tensor<?x2x
                   %qs: tensor<?x2x1xf32> {tile.name = "q_scale", tile.dims = ["b", "", ""]}, %ks: tensor<?x1x1xf32> {tile.name = "k_scale", tile.dims = ["b", "", ""]}, %vs: tensor<1x2x1xf32> {tile.name = "v_scale"})
     -> (tensor<?x4x64xbf16> {tile.name = "o"}, tensor<4x?xf32> {tile.name = "lse"}) {
   %most = arith.index_cast %max : i32 to index
+  %sequences = attention.sequences max_q %most
   %o, %lse = attention.forward %q, %k, %v aux(%cuq, %cuk : tensor<?xi32>, tensor<?xi32>)
-      scales(%qs, %ks, %vs : tensor<?x2x1xf32>, tensor<?x1x1xf32>, tensor<1x2x1xf32>) max_q %most layout bshd
+      scales(%qs, %ks, %vs : tensor<?x2x1xf32>, tensor<?x1x1xf32>, tensor<1x2x1xf32>) sequences %sequences layout bshd
       mods [#attention.packed<q = 0, k = 1>, #attention.causal]
     : (tensor<?x4x64xf8E4M3FN>, tensor<?x2x64xf8E4M3FN>, tensor<?x2x64xf8E4M3FN>) -> (tensor<?x4x64xbf16>, tensor<4x?xf32>)
   return %o, %lse : tensor<?x4x64xbf16>, tensor<4x?xf32>

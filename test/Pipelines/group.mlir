@@ -35,7 +35,8 @@ func.func @packed(%q: !t {tile.name = "q", tile.dims = ["tq", "h", "d"]}, %k: !t
                   %cuq: tensor<?xi32> {tile.name = "cu_q"}, %cuk: tensor<?xi32> {tile.name = "cu_k"}, %max: i32 {tile.name = "max_q"})
     -> (!t {tile.name = "o"}, tensor<?x?xf32> {tile.name = "lse"}) {
   %most = arith.index_cast %max : i32 to index
-  %o, %lse = attention.forward %q, %k, %v aux(%cuq, %cuk : tensor<?xi32>, tensor<?xi32>) max_q %most group 2 layout bshd
+  %sequences = attention.sequences max_q %most
+  %o, %lse = attention.forward %q, %k, %v aux(%cuq, %cuk : tensor<?xi32>, tensor<?xi32>) sequences %sequences group 2 layout bshd
       mods [#attention.packed<q = 0, k = 1>, #attention.causal]
     : (!t, !t, !t) -> (!t, tensor<?x?xf32>)
   return %o, %lse : !t, tensor<?x?xf32>

@@ -39,7 +39,8 @@ func.func @packed(%q: tensor<?x2x64xbf16> {tile.name = "q"}, %k: tensor<?x1x64xb
                   %cuq: tensor<?xi32> {tile.name = "cu_q"}, %cuk: tensor<?xi32> {tile.name = "cu_k"}, %max: i32 {tile.name = "max_q"})
     -> (tensor<?x2x64xbf16> {tile.name = "o"}, tensor<2x?xf32> {tile.name = "lse"}) {
   %most = arith.index_cast %max : i32 to index
-  %o, %lse = attention.forward %q, %k, %v aux(%cuq, %cuk : tensor<?xi32>, tensor<?xi32>) max_q %most layout bshd
+  %sequences = attention.sequences max_q %most
+  %o, %lse = attention.forward %q, %k, %v aux(%cuq, %cuk : tensor<?xi32>, tensor<?xi32>) sequences %sequences layout bshd
       mods [#attention.packed<q = 0, k = 1>, #attention.causal]
     : (tensor<?x2x64xbf16>, tensor<?x1x64xbf16>, tensor<?x1x64xbf16>) -> (tensor<?x2x64xbf16>, tensor<2x?xf32>)
   return %o, %lse : tensor<?x2x64xbf16>, tensor<2x?xf32>
@@ -68,14 +69,15 @@ func.func @places(%q: tensor<2x?x64xbf16> {tile.name = "q"}, %k: tensor<?x1x?x64
 func.func @rows_by_head(%q: tensor<?x4x?x64xf16> {tile.name = "q"}, %k: tensor<?x1x?x64xf16> {tile.name = "k"}, %v: tensor<?x1x?x64xf16> {tile.name = "v"},
                         %usedq: tensor<?xi32> {tile.name = "used_q"}, %usedk: tensor<?xi32> {tile.name = "used_k"})
     -> (tensor<?x4x?x64xf16> {tile.name = "o"}, tensor<?x4x?xf32> {tile.name = "lse"}) {
-  %o, %lse = attention.forward %q, %k, %v aux(%usedq, %usedk : tensor<?xi32>, tensor<?xi32>)
-      mods [#attention.used<q = 0, k = 1>, #attention.causal]
-    : (tensor<?x4x?x64xf16>, tensor<?x1x?x64xf16>, tensor<?x1x?x64xf16>) -> (tensor<?x4x?x64xf16>, tensor<?x4x?xf32>)
+  %sequences = attention.sequences
     place_q (%b, %h, %i) {
       %c7 = arith.constant 7 : index
       %first = arith.muli %h, %c7 : index
       %row = arith.addi %first, %i : index
       attention.yield %b, %h, %row : index, index, index
     }
+  %o, %lse = attention.forward %q, %k, %v aux(%usedq, %usedk : tensor<?xi32>, tensor<?xi32>) sequences %sequences
+      mods [#attention.used<q = 0, k = 1>, #attention.causal]
+    : (tensor<?x4x?x64xf16>, tensor<?x1x?x64xf16>, tensor<?x1x?x64xf16>) -> (tensor<?x4x?x64xf16>, tensor<?x4x?xf32>)
   return %o, %lse : tensor<?x4x?x64xf16>, tensor<?x4x?xf32>
 }

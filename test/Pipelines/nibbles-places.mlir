@@ -17,8 +17,9 @@ func.func @packed(%q: tensor<?x4x64xbf16> {tile.name = "q"}, %k: tensor<?x2x32xi
                   %ks: tensor<2x?xf32> {tile.name = "k_scale"}, %vs: tensor<2x?xf32> {tile.name = "v_scale"})
     -> (tensor<?x4x64xbf16> {tile.name = "o"}, tensor<4x?xf32> {tile.name = "lse"}) {
   %most = arith.index_cast %max : i32 to index
+  %sequences = attention.sequences max_q %most
   %o, %lse = attention.forward %q, %k, %v aux(%cuq, %cuk : tensor<?xi32>, tensor<?xi32>)
-      nibbles(%ks, %vs : tensor<2x?xf32>, tensor<2x?xf32>) max_q %most layout bshd
+      nibbles(%ks, %vs : tensor<2x?xf32>, tensor<2x?xf32>) sequences %sequences layout bshd
       mods [#attention.packed<q = 0, k = 1>, #attention.causal]
     : (tensor<?x4x64xbf16>, tensor<?x2x32xi8>, tensor<?x2x32xi8>) -> (tensor<?x4x64xbf16>, tensor<4x?xf32>)
   return %o, %lse : tensor<?x4x64xbf16>, tensor<4x?xf32>

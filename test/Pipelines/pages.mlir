@@ -125,12 +125,13 @@ func.func @padded(%q: tensor<?x?x2x64xbf16> {tile.name = "q"}, %k: tensor<?x16x1
 
 func.func @listed(%q: tensor<?x2x?x64xbf16> {tile.name = "q"}, %k: tensor<?x1x?x64xbf16> {tile.name = "k"}, %usedk: tensor<?xi32> {tile.name = "used_k"},
                   %list: tensor<?x?xi32> {tile.name = "list", tile.dims = ["b", "n1"]}) -> tensor<?x2x?x64xbf16> {
-  %o = attention.forward %q, %k, %k aux(%usedk, %list : tensor<?xi32>, tensor<?x?xi32>) mods [#attention.used<k = 0>]
-    : (tensor<?x2x?x64xbf16>, tensor<?x1x?x64xbf16>, tensor<?x1x?x64xbf16>) -> tensor<?x2x?x64xbf16>
+  %sequences = attention.sequences
     place_k (%b, %h, %j) {
       %number = tensor.extract %list[%b, %j] : tensor<?x?xi32>
       %key = arith.index_cast %number : i32 to index
       attention.yield %b, %h, %key : index, index, index
     }
+  %o = attention.forward %q, %k, %k aux(%usedk, %list : tensor<?xi32>, tensor<?x?xi32>) sequences %sequences mods [#attention.used<k = 0>]
+    : (tensor<?x2x?x64xbf16>, tensor<?x1x?x64xbf16>, tensor<?x1x?x64xbf16>) -> tensor<?x2x?x64xbf16>
   return %o : tensor<?x2x?x64xbf16>
 }

@@ -31,7 +31,8 @@ func.func @packed(%q: tensor<?x2x72xf16> {tile.name = "q"}, %k: tensor<?x1x72xf1
     -> (tensor<?x2x72xf16> {tile.name = "o"}) {
   %most = arith.index_cast %max : i32 to index
   %n = arith.index_cast %splits : i32 to index
-  %o = attention.forward %q, %k, %v aux(%cuq, %cuk : tensor<?xi32>, tensor<?xi32>) max_q %most splits %n layout bshd
+  %sequences = attention.sequences max_q %most
+  %o = attention.forward %q, %k, %v aux(%cuq, %cuk : tensor<?xi32>, tensor<?xi32>) sequences %sequences splits %n layout bshd
       mods [#attention.packed<q = 0, k = 1>, #attention.causal]
     : (tensor<?x2x72xf16>, tensor<?x1x72xf16>, tensor<?x1x72xf16>) -> tensor<?x2x72xf16>
   return %o : tensor<?x2x72xf16>

@@ -86,7 +86,8 @@ func.func @packed(%q: !rows {tile.name = "q"}, %k: tensor<?x1x64xbf16> {tile.nam
                   %cu_q: tensor<?xi32> {tile.name = "cu_q"}, %cu_k: tensor<?xi32> {tile.name = "cu_k"}, %max_q: i32 {tile.name = "max_q"})
     -> (!outs {tile.name = "o"}, tensor<2x?xf32> {tile.name = "lse"}) {
   %most = arith.index_cast %max_q : i32 to index
-  %o, %lse = attention.forward %q, %k, %v qv(%qv : !outs) aux(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>) max_q %most layout bshd
+  %sequences = attention.sequences max_q %most
+  %o, %lse = attention.forward %q, %k, %v qv(%qv : !outs) aux(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>) sequences %sequences layout bshd
       mods [#attention.packed<q = 0, k = 1>, #attention.causal] : (!rows, tensor<?x1x64xbf16>, tensor<?x1x512xbf16>) -> (!outs, tensor<2x?xf32>)
   return %o, %lse : !outs, tensor<2x?xf32>
 }

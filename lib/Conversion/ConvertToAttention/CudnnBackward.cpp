@@ -160,11 +160,10 @@ LogicalResult BackwardRewrite::run() {
       b, loc, TypeRange(types).take_front(1)[0], types[1], types[2],
       TypeRange(types).drop_front(3), q, k, v, o, lse, outGrad,
       /*lseGrad=*/Value(), /*copies=*/ValueRange(), /*scales=*/ValueRange(),
-      aux, scale, /*maxQ=*/Value(),
+      aux, scale, /*sequences=*/Value(), /*blocks=*/Value(),
       hasBiasGrad ? b.getDenseI64ArrayAttr({0}) : DenseI64ArrayAttr(),
       settings.isSequenceFirst ? Layout::bshd : Layout::bhsd, getMods(),
-      /*keptScale=*/FloatAttr(), /*blockSizes=*/DenseI64ArrayAttr(),
-      /*group=*/IntegerAttr());
+      /*keptScale=*/FloatAttr(), /*group=*/IntegerAttr());
   addLengths(backward);
   if (failed(check()) || failed(replaceResults(backward)))
     return failure();

@@ -222,7 +222,8 @@ Value Rewrite::append(Value rows, Value cache, Value first) {
     return {};
   return attention::AppendOp::create(
       b, loc, cache.getType(), rows, cache, first, /*aux=*/ValueRange(),
-      /*scales=*/Value(), attention::Layout::bhsd, /*mods=*/ArrayAttr());
+      /*scales=*/Value(), /*sequences=*/Value(), attention::Layout::bhsd,
+      /*mods=*/ArrayAttr());
 }
 
 //===----------------------------------------------------------------------===//

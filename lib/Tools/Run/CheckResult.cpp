@@ -120,14 +120,10 @@ static void replaceByForward(func::FuncOp function,
   forward.getMaskMod().takeBody(backward.getMaskMod());
   forward.getKeepMod().takeBody(backward.getKeepMod());
   forward.setKeptScaleAttr(backward.getKeptScaleAttr());
-  forward.getLengthsRegion().takeBody(backward.getLengthsRegion());
-  for (auto sequence : {attention::Sequence::query, attention::Sequence::key})
-    forward.getPlaceRegion(sequence).takeBody(
-        backward.getPlaceRegion(sequence));
-  forward.getBlocksRegion().takeBody(backward.getBlocksRegion());
-  forward.setBlockSizesAttr(backward.getBlockSizesAttr());
-  if (backward.getMaxQ())
-    forward.getMaxQMutable().assign(backward.getMaxQ());
+  if (backward.getSequences())
+    forward.getSequencesMutable().assign(backward.getSequences());
+  if (backward.getBlocks())
+    forward.getBlocksMutable().assign(backward.getBlocks());
   Operation *end = function.getBody().back().getTerminator();
   end->setOperands(forward->getResults());
   function.setType(builder.getFunctionType(function.getArgumentTypes(),

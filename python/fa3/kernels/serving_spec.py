@@ -245,7 +245,12 @@ class ServingSpec:
         for name in ("max_q", "splits"):
             if name in self.inputs:
                 before += _index_of(name)
-                lines.append(f"    {name} %{name}_index")
+        sequences = _sequences("max_q" in self.inputs, Append.LENGTHS if self.append else "")
+        if sequences:
+            before += sequences
+            lines.append("    sequences %sequences")
+        if "splits" in self.inputs:
+            lines.append("    splits %splits_index")
         if spec.sinks:
             lines.append(f"    sinks(%sinks : {types['sinks']})")
         if self.quantizes:
@@ -261,8 +266,6 @@ class ServingSpec:
         made = ", ".join(types[name] for name in spec.outputs)
         lines.append(f"    : ({of_q}, {types['k']}, {types['v']}) -> ({made})")
         lines += spec._region_clauses(types)
-        if self.append:
-            lines.append(Append.LENGTHS)
         # Tables of mods have names of their own.
         rows = "cached" if "batch_index" in arrays else "b"
         return function_text(
@@ -324,8 +327,8 @@ class ServingBackwardSpec:
         lines.append("    scale %scale")
         before: list[str] = []
         if "max_q" in self.inputs:
-            before = _index_of("max_q")
-            lines.append("    max_q %max_q_index")
+            before = [*_index_of("max_q"), *_sequences(True)]
+            lines.append("    sequences %sequences")
         lines.append("    layout bshd")
         lines.append(f"    mods [{', '.join(self.forward._mods())}]")
         given = ", ".join(types[name] for name in self.inputs[: 7 if self.dlse else 6])
@@ -334,6 +337,15 @@ class ServingBackwardSpec:
         return function_text(
             "attention_serving_backward", self.inputs, self.outputs, types, lines, before
         )
+
+
+def _sequences(has_most: bool, lengths: str = "") -> list[str]:
+    """Lines that say how many queries of a sequence are computed, and what lengths it
+    has; none for neither."""
+    if not has_most and not lengths:
+        return []
+    most = " max_q %max_q_index" if has_most else ""
+    return [f"  %sequences = attention.sequences{most}", *([lengths] if lengths else [])]
 
 
 def _index_of(name: str) -> list[str]:

@@ -81,7 +81,8 @@ func.func @packed(%q: tensor<?x2x64xf16>, %k: tensor<?x1x64xf16>, %v: tensor<?x1
 // CHECK: tile.store %{{.*}} below %{{.*}} : tensor<128x64xf16>
 func.func @padded(%q: tensor<?x2x?x64xf16>, %lse: tensor<?x2x?xf32>, %used: tensor<?xi32>, %max: index)
     -> (tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>) {
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%used : tensor<?xi32>) max_q %max mods [#attention.used<q = 0, k = 0>]
+  %sequences = attention.sequences max_q %max
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%used : tensor<?xi32>) sequences %sequences mods [#attention.used<q = 0, k = 0>]
     : (tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?xf32>, tensor<?x2x?x64xf16>)
     -> (tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>)
   return %g#0, %g#1, %g#2 : tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>

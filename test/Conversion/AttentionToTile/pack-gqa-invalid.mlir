@@ -56,14 +56,15 @@ func.func @scales(%q: !q, %k: !k, %v: !k, %qs: !s, %ks: !t, %vs: !t) -> !o {
 !q = tensor<?x8x?x64xf16>
 !k = tensor<?x2x?x64xf16>
 func.func @place(%q: !q, %k: !k, %v: !k, %used: tensor<?xi32>) -> !q {
-  // expected-error @below {{cannot have the heads of a group packed into rows: the place of a query depends on its head}}
-  %o = attention.forward %q, %k, %v aux(%used : tensor<?xi32>) mods [#attention.used<q = 0>] : (!q, !k, !k) -> !q
+  %sequences = attention.sequences
     place_q (%b, %h, %i) {
       %c8 = arith.constant 8 : index
       %first = arith.muli %b, %c8 : index
       %number = arith.addi %first, %h : index
       attention.yield %number, %h, %i : index, index, index
     }
+  // expected-error @below {{cannot have the heads of a group packed into rows: the place of a query depends on its head}}
+  %o = attention.forward %q, %k, %v aux(%used : tensor<?xi32>) sequences %sequences mods [#attention.used<q = 0>] : (!q, !k, !k) -> !q
   return %o : !q
 }
 

@@ -3,13 +3,14 @@
 
 !t = tensor<?x4x?x64xf16>
 func.func @strided(%q: !t, %k: !t, %used: tensor<?xi32>) -> !t {
-  %o = attention.forward %q, %k, %k aux(%used : tensor<?xi32>) mods [#attention.used<q = 0>] : (!t, !t, !t) -> !t
+  %sequences = attention.sequences
     place_q (%b, %h, %i) {
       %c2 = arith.constant 2 : index
       // expected-error @+1 {{gives rows of a tile places that are not one behind the other}}
       %row = arith.muli %i, %c2 : index
       attention.yield %b, %h, %row : index, index, index
     }
+  %o = attention.forward %q, %k, %k aux(%used : tensor<?xi32>) sequences %sequences mods [#attention.used<q = 0>] : (!t, !t, !t) -> !t
   return %o : !t
 }
 
@@ -17,14 +18,15 @@ func.func @strided(%q: !t, %k: !t, %used: tensor<?xi32>) -> !t {
 
 !t = tensor<?x4x?x64xf16>
 func.func @queries_in_pages(%q: !t, %k: !t, %used: tensor<?xi32>) -> !t {
-  // expected-error @+1 {{has queries of which only 64 lie one behind the other, expects all}}
-  %o = attention.forward %q, %k, %k aux(%used : tensor<?xi32>) mods [#attention.used<q = 0>] : (!t, !t, !t) -> !t
+  %sequences = attention.sequences
     place_q (%b, %h, %i) {
       %c64 = arith.constant 64 : index
       %page = arith.divui %i, %c64 : index
       %row = arith.remui %i, %c64 : index
       attention.yield %page, %h, %row : index, index, index
     }
+  // expected-error @+1 {{has queries of which only 64 lie one behind the other, expects all}}
+  %o = attention.forward %q, %k, %k aux(%used : tensor<?xi32>) sequences %sequences mods [#attention.used<q = 0>] : (!t, !t, !t) -> !t
   return %o : !t
 }
 
@@ -32,8 +34,7 @@ func.func @queries_in_pages(%q: !t, %k: !t, %used: tensor<?xi32>) -> !t {
 
 !t = tensor<?x4x?x64xf16>
 func.func @uncounted(%q: !t, %k: !t) -> !t {
-  // expected-error @+1 {{has a number of sequences that nothing says: expects its regions to read an auxiliary operand by sequence}}
-  %o = attention.forward %q, %k, %k : (!t, !t, !t) -> !t
+  %sequences = attention.sequences
     lengths (%b) {
       %c9 = arith.constant 9 : index
       attention.yield %c9, %c9 : index, index
@@ -41,5 +42,7 @@ func.func @uncounted(%q: !t, %k: !t) -> !t {
     place_q (%b, %h, %i) {
       attention.yield %b, %h, %i : index, index, index
     }
+  // expected-error @+1 {{has a number of sequences that nothing says: expects its regions to read an auxiliary operand by sequence}}
+  %o = attention.forward %q, %k, %k sequences %sequences : (!t, !t, !t) -> !t
   return %o : !t
 }

@@ -31,7 +31,8 @@
 // CHECK: tile.store %{{.*}}, %{{.*}}[%[[H]], %{{.*}}] below %[[END]] : tensor<64xf32>
 func.func @packed(%q: tensor<?x2x64xf16>, %k: tensor<?x1x64xf16>, %v: tensor<?x1x64xf16>, %cuq: tensor<?xi32>, %cuk: tensor<?xi32>, %max: index)
     -> (tensor<?x2x64xf16>, tensor<2x?xf32>) {
-  %o, %lse = attention.forward %q, %k, %v aux(%cuq, %cuk : tensor<?xi32>, tensor<?xi32>) max_q %max layout bshd
+  %sequences = attention.sequences max_q %max
+  %o, %lse = attention.forward %q, %k, %v aux(%cuq, %cuk : tensor<?xi32>, tensor<?xi32>) sequences %sequences layout bshd
       mods [#attention.packed<q = 0, k = 1>]
     : (tensor<?x2x64xf16>, tensor<?x1x64xf16>, tensor<?x1x64xf16>) -> (tensor<?x2x64xf16>, tensor<2x?xf32>)
   return %o, %lse : tensor<?x2x64xf16>, tensor<2x?xf32>
@@ -50,8 +51,9 @@ func.func @packed(%q: tensor<?x2x64xf16>, %k: tensor<?x1x64xf16>, %v: tensor<?x1
 // CHECK: scf.for
 func.func @scales(%q: tensor<?x4x64xf8E4M3FN>, %k: tensor<?x2x64xf8E4M3FN>, %cu: tensor<?xi32>, %max: index,
                   %qs: tensor<?x1x1xf32>, %ks: tensor<1x2x1xf32>, %vs: tensor<1x1x1xf32>) -> tensor<?x4x64xbf16> {
+  %sequences = attention.sequences max_q %max
   %o = attention.forward %q, %k, %k aux(%cu : tensor<?xi32>)
-      scales(%qs, %ks, %vs : tensor<?x1x1xf32>, tensor<1x2x1xf32>, tensor<1x1x1xf32>) max_q %max layout bshd
+      scales(%qs, %ks, %vs : tensor<?x1x1xf32>, tensor<1x2x1xf32>, tensor<1x1x1xf32>) sequences %sequences layout bshd
       mods [#attention.packed<q = 0, k = 0>]
     : (tensor<?x4x64xf8E4M3FN>, tensor<?x2x64xf8E4M3FN>, tensor<?x2x64xf8E4M3FN>) -> tensor<?x4x64xbf16>
   return %o : tensor<?x4x64xbf16>

@@ -106,13 +106,14 @@ def module(case):
     named = ", ".join(f'{type} {{tile.name = "{n}"}}' for n, type in results.items())
     values = ", ".join("%" + name for name in results)
     types = ", ".join(results.values())
+    most = "  %sequences = attention.sequences max_q %max_q\n" if case.is_packed else ""
     return (
-        f"func.func @backward({parameters})\n    -> ({named}) {{\n"
+        f"func.func @backward({parameters})\n    -> ({named}) {{\n{most}"
         f"  {values} = attention.backward %q, %k, %v, %o, %lse, %do"
         f"{' dlse %dlse' if case.dlse else ''}\n"
         f"      aux({', '.join('%' + n for n in aux)} : "
         f"{', '.join(integers for _ in aux)})"
-        f"{' max_q %max_q' if case.is_packed else ''} layout bshd\n"
+        f"{' sequences %sequences' if case.is_packed else ''} layout bshd\n"
         f"      mods [{', '.join(mods)}]\n"
         f"    : ({', '.join(arguments[n] for n in operands)}) -> ({types})\n"
         f"  return {values} : {types}\n}}\n"

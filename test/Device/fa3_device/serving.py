@@ -40,7 +40,7 @@ def module(case):
     kn, vn = (f"tensor<?x?x{hk}x{d}x{t}>" for d in (case.d, case.dv))
     integers, table = "tensor<?xi32>", "tensor<?x?xi32>"
     arguments = [("q", q), ("k", k), ("v", v)]
-    lines, mods, aux, clauses, regions = [], [], [], "", ""
+    lines, mods, aux, clauses, said = [], [], [], "", ""
     query, key, value = "%q", "%k", "%v"
     if case.appends:
         arguments += [("k_new", kn), ("v_new", vn), ("first", integers)]
@@ -68,7 +68,7 @@ def module(case):
                          f"{place} : {old}, {type}, {integers}")  # fmt: skip
         key, value = "%k1", "%v1"
         aux.append(("first", integers))
-        regions = """
+        said = """
 lengths (%b) {
   %before = tensor.extract %first[%b] : tensor<?xi32>
   %old = arith.index_cast %before : i32 to index
@@ -107,7 +107,10 @@ lengths (%b) {
         clauses += (f" scales({', '.join('%' + name for name in names)} : "
                     f"{', '.join([scale] * 3)})")  # fmt: skip
     if case.packed:
-        clauses += " max_q %max_q"
+        said = " max_q %max_q"
+    if said:
+        lines.append(f"%sequences = attention.sequences{said}")
+        clauses += " sequences %sequences"
     if case.splits:
         arguments.append(("splits", "index"))
         clauses += " splits %splits"
@@ -127,7 +130,7 @@ lengths (%b) {
         f'{lse} {{tile.name = "lse"}}) {{\n{body}'
         f"  %o, %lse = attention.forward {query}, {key}, {value} "
         f"aux({names} : {types}){clauses} layout bshd\n"
-        f"      mods [{', '.join(mods)}] : ({q}, {k}, {v}) -> ({o}, {lse}){regions}\n"
+        f"      mods [{', '.join(mods)}] : ({q}, {k}, {v}) -> ({o}, {lse})\n"
         f"  return %o, %lse : {o}, {lse}\n}}\n"
     )
 

@@ -140,49 +140,6 @@ func.func @append_first(%n: !n, %f: tensor<?x?xi32>) {
 
 !n = tensor<?x2x?x64xf16>
 
-// append C5
-func.func @place_head(%n: !n, %f: tensor<?xi32>) {
-  // expected-error @+1 {{expects 'place' to yield the head that it takes last but one}}
-  %0 = attention.append %n, %n at %f : !n, !n, tensor<?xi32>
-    place (%b, %h, %j) {
-      attention.yield %b, %b, %j : index, index, index
-    }
-  return
-}
-
-// -----
-
-!n = tensor<?x2x?x64xf16>
-
-// append C5
-func.func @place_short(%n: !n, %k: tensor<?x64xf16>, %f: tensor<?xi32>) {
-  // expected-error @+1 {{expects 'place' to yield two indices or more}}
-  %0 = attention.append %n, %k at %f : !n, tensor<?x64xf16>, tensor<?xi32>
-    place (%b, %h, %j) {
-      attention.yield %h : index
-    }
-  return
-}
-
-// -----
-
-!n = tensor<?x2x?x64xf16>
-
-// append C6
-func.func @place_length(%n: !n, %f: tensor<?xi32>) {
-  %0 = attention.append %n, %n at %f : !n, !n, tensor<?xi32>
-    place (%b, %h, %j) {
-      // expected-error @+1 {{expects to lie in a region of 'attention.forward', 'attention.backward' or 'attention.list_blocks'}}
-      %l = attention.length key
-      attention.yield %b, %h, %l : index, index, index
-    }
-  return
-}
-
-// -----
-
-!n = tensor<?x2x?x64xf16>
-
 // append C7
 func.func @mod_of_lengths(%n: !n, %f: tensor<?xi32>) {
   // expected-error @+1 {{expects mods that say where keys are, as #attention.paged, got #attention.used<k = 0>}}

@@ -137,8 +137,9 @@ func.func @scale_rows(%q: !t, %l: !l, %e: !e, %s: !s) {
 !e = tensor<1x2x?x64xf8E4M3FN>
 !s = tensor<1x1x1xf32>
 func.func @bound(%q: !t, %l: !l, %e: !e, %s: !s, %n: index) {
+  %sequences = attention.sequences max_q %n
   // expected-error @+1 {{expects no 'max_q' beside 8-bit copies}}
-  %0:3 = attention.backward %q, %q, %q, %q, %l, %q quantized(%e, %e, %e, %e : !e, !e, !e, !e) scales(%s, %s, %s, %s : !s, !s, !s, !s) max_q %n
+  %0:3 = attention.backward %q, %q, %q, %q, %l, %q quantized(%e, %e, %e, %e : !e, !e, !e, !e) scales(%s, %s, %s, %s : !s, !s, !s, !s) sequences %sequences
     : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
   return
 }
@@ -179,9 +180,7 @@ func.func @gradient(%q: !t, %l: !l, %e: !e, %s: !s, %b: tensor<1x2x?x?xbf16>) {
 !e = tensor<1x2x?x64xf8E4M3FN>
 !s = tensor<1x1x1xf32>
 func.func @places(%q: !t, %l: !l, %e: !e, %s: !s) {
-  // expected-error @+1 {{expects no places of sequences beside 8-bit copies}}
-  %0:3 = attention.backward %q, %q, %q, %q, %l, %q quantized(%e, %e, %e, %e : !e, !e, !e, !e) scales(%s, %s, %s, %s : !s, !s, !s, !s)
-    : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
+  %sequences = attention.sequences
     lengths (%b) {
       %one = arith.constant 1 : index
       attention.yield %one, %one : index, index
@@ -189,6 +188,9 @@ func.func @places(%q: !t, %l: !l, %e: !e, %s: !s) {
     place_q (%b, %h, %i) {
       attention.yield %b, %h, %i : index, index, index
     }
+  // expected-error @+1 {{expects no places of sequences beside 8-bit copies}}
+  %0:3 = attention.backward %q, %q, %q, %q, %l, %q quantized(%e, %e, %e, %e : !e, !e, !e, !e) scales(%s, %s, %s, %s : !s, !s, !s, !s) sequences %sequences
+    : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t)
   return
 }
 

@@ -121,7 +121,7 @@ func.func @plain_results(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @plain_without_lse(%q: !t) {
   // expected-error @+1 {{expects lse beside 'plain'}}
-  %o:2 = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 1, 0>}> ({}, {}, {}, {}, {}, {}, {}, {
+  %o:2 = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 1, 0>}> ({}, {}, {}, {
     ^bb0(%x: f32, %b: index, %h: index, %i: index, %c: index):
       attention.yield %x : f32
   }) : (!t, !t, !t) -> (!t, !t)
@@ -223,8 +223,9 @@ func.func @two_places(%q: !t, %lse: !l, %w: tensor<1x2x?xf32>) {
 !t = tensor<1x2x?x64xf16>
 !l = tensor<1x2x?xf32>
 func.func @max_q(%q: !t, %lse: !l, %w: tensor<1x2x?xf32>, %n: index) {
+  %sequences = attention.sequences max_q %n
   // expected-error @+1 {{expects no 'max_q' beside gradients of operands that 'epilogue' reads}}
-  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%w : tensor<1x2x?xf32>) grad_aux [0] max_q %n : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t, tensor<1x2x?xf32>)
+  %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%w : tensor<1x2x?xf32>) grad_aux [0] sequences %sequences : (!t, !t, !t, !t, !l, !t) -> (!t, !t, !t, tensor<1x2x?xf32>)
     epilogue (%x, %b, %h, %i, %c) {
       %r = tensor.extract %w[%b, %h, %i] : tensor<1x2x?xf32>
       %y = arith.mulf %x, %r : f32

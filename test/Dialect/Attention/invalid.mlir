@@ -452,13 +452,9 @@ func.func @previous_rows(%q: !t, %l: !l) {
 !t = tensor<1x2x?x64xf16>
 func.func @score_types(%q: !t) {
   // expected-error @+1 {{expects 'score_mod' to take ('f32', 'index', 'index', 'index', 'index'), got ('f16', 'index')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
   ^bb0(%s: f16, %b: index):
     "attention.yield"(%s) : (f16) -> ()
-  }, {
-  }, {
-  }, {
-  }, {
   }, {
   }, {
   }, {
@@ -523,14 +519,10 @@ func.func @empty(%q: !t) {
 !t = tensor<1x2x?x64xf16>
 func.func @keep_types(%q: !t) {
   // expected-error @+1 {{expects 'mask_mod' to take ('index', 'index', 'index', 'index'), got ('i1')}}
-  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
+  %o = "attention.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
   }, {
   ^bb0(%s: i1):
     "attention.yield"(%s) : (i1) -> ()
-  }, {
-  }, {
-  }, {
-  }, {
   }, {
   }, {
   }) : (!t, !t, !t) -> !t
@@ -781,7 +773,7 @@ func.func @length() {
 // -----
 
 func.func @yield(%x: f32) {
-  // expected-error @+1 {{'attention.yield' op expects parent op to be one of 'attention.forward, attention.backward, attention.append, attention.list_blocks'}}
+  // expected-error @+1 {{'attention.yield' op expects parent op to be one of 'attention.forward, attention.backward, attention.sequences, attention.blocks, attention.list_blocks'}}
   attention.yield %x : f32
 }
 
@@ -1232,63 +1224,16 @@ func.func @place_lse_rank(%q: !p, %k: !t, %cu: tensor<?xi32>) {
 
 // -----
 
-// C16
-!p = tensor<4x?x64xf16>
-!t = tensor<?x4x?x64xf16>
-func.func @lengths_yield(%q: !t) {
-  // expected-error @+1 {{expects 'lengths' to yield 'index', 'index'}}
-  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    lengths (%b) {
-      attention.yield %b : index
-    }
-  return
-}
-
-// -----
-
-// C17
-!p = tensor<4x?x64xf16>
-!t = tensor<?x4x?x64xf16>
-func.func @place_yield(%q: !t) {
-  // expected-error @+1 {{expects 'place_q' to yield two indices or more}}
-  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    lengths (%b) {
-      attention.yield %b, %b : index, index
-    }
-    place_q (%b, %h, %i) {
-      attention.yield %i : index
-    }
-  return
-}
-
-// -----
-
-// C17, the head
-!p = tensor<4x?x64xf16>
-!t = tensor<?x4x?x64xf16>
-func.func @place_head(%q: !t) {
-  // expected-error @+1 {{expects 'place_k' to yield the head that it takes last but one}}
-  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
-    lengths (%b) {
-      attention.yield %b, %b : index, index
-    }
-    place_k (%b, %h, %j) {
-      attention.yield %h, %b, %j : index, index, index
-    }
-  return
-}
-
-// -----
-
 // C18
 !p = tensor<4x?x64xf16>
 !t = tensor<?x4x?x64xf16>
 func.func @place_without_lengths(%q: !t, %index: tensor<?xi32>) {
-  // expected-error @+1 {{expects 'lengths' beside 'place_q'}}
-  %o = attention.forward %q, %q, %q : (!t, !t, !t) -> !t
+  %sequences = attention.sequences
     place_q (%b, %h, %i) {
       attention.yield %b, %h, %i : index, index, index
     }
+  // expected-error @+1 {{expects 'lengths' beside 'place_q'}}
+  %o = attention.forward %q, %q, %q sequences %sequences : (!t, !t, !t) -> !t
   return
 }
 
@@ -1366,81 +1311,16 @@ func.func @splits(%q: !t) {
 
 // -----
 
-// C24
-!t = tensor<?x4x?x64xf16>
-func.func @blocks_arguments(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)  : (!t, !t, !t) -> !t
-    // expected-error @+1 {{expects 4 arguments in 'blocks', got 3}}
-    blocks [128, 64] (%b, %h, %m) {
-      %c0 = arith.constant 0 : index
-      attention.yield %c0, %c0, %c0, %c0 : index, index, index, index
-    }
-  return
-}
-
-// -----
-
-// C24
-!t = tensor<?x4x?x64xf16>
-func.func @blocks_results(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  // expected-error @+1 {{expects 'blocks' to yield 'index', 'index', 'index', 'index'}}
-  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)  : (!t, !t, !t) -> !t
-    blocks [128, 64] (%b, %h, %m, %t) {
-      %c0 = arith.constant 0 : index
-      attention.yield %c0, %c0 : index, index
-    }
-  return
-}
-
-// -----
-
-// C24
-!t = tensor<?x4x?x64xf16>
-func.func @blocks_queries(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  // expected-error @+1 {{expects blocks of queries that are a multiple of 64 up to 1048576, got 96}}
-  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)  : (!t, !t, !t) -> !t
-    blocks [96, 64] (%b, %h, %m, %t) {
-      %c0 = arith.constant 0 : index
-      attention.yield %c0, %c0, %c0, %c0 : index, index, index, index
-    }
-  return
-}
-
-// -----
-
-// C24
-!t = tensor<?x4x?x64xf16>
-func.func @blocks_keys(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  // expected-error @+1 {{expects blocks of keys that are a multiple of 16 up to 1048576, got 40}}
-  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)  : (!t, !t, !t) -> !t
-    blocks [128, 40] (%b, %h, %m, %t) {
-      %c0 = arith.constant 0 : index
-      attention.yield %c0, %c0, %c0, %c0 : index, index, index, index
-    }
-  return
-}
-
-// -----
-
-// C24, no region
-!t = tensor<?x4x?x64xf16>
-func.func @blocks_sizes(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  // expected-error @+1 {{expects two sizes beside 'blocks', and none without}}
-  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) {blockSizes = array<i64: 128, 64>} : (!t, !t, !t) -> !t
-  return
-}
-
-// -----
-
 // C25
 !t = tensor<?x4x?x64xf16>
 func.func @blocks_twice(%q: !t, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  // expected-error @+1 {{expects lists of blocks once, got them 2 times}}
-  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>] : (!t, !t, !t) -> !t
-    blocks [128, 64] (%b, %h, %m, %t) {
+  %blocks = attention.blocks [128, 64]
+    by_query (%b, %h, %m, %t) {
       %c0 = arith.constant 0 : index
       attention.yield %c0, %c0, %c0, %c0 : index, index, index, index
     }
+  // expected-error @+1 {{expects lists of blocks once, got them 2 times}}
+  %o = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) blocks %blocks mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>] : (!t, !t, !t) -> !t
   return
 }
 
@@ -1823,7 +1703,7 @@ func.func @grad_aux_twice(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a:
 // backward C16
 func.func @grad_aux_results(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %a: tensor<8xf32>) {
   // expected-error @+1 {{expects a result for every number of 'grad_aux', 1, got 0}}
-  %g:3 = "attention.backward"(%q, %q, %q, %q, %lse, %q, %a) <{gradAux = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
+  %g:3 = "attention.backward"(%q, %q, %q, %q, %lse, %q, %a) <{gradAux = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0>}> ({}, {}, {}, {}, {}, {})
     : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>, tensor<8xf32>)
     -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
   return
@@ -1998,68 +1878,6 @@ func.func @backward_lists_sizes(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32
 
 // -----
 
-// backward C24, sizes
-func.func @backward_list_code_sizes(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  // expected-error @+1 {{expects two sizes beside 'blocks', and none without}}
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) {blockSizes = array<i64: 128, 64>}
-    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
-    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
-  return
-}
-
-// -----
-
-// backward C24, queries
-func.func @backward_lists_of_queries(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  // expected-error @+1 {{expects blocks of queries that are a multiple of 64 up to 1048576, got 96}}
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
-    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
-    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
-    blocks [96, 64] (%b, %h, %m, %t) {
-      attention.yield %m, %t, %m, %t : index, index, index, index
-    }
-    blocks_by_key (%b, %h, %n, %t) {
-      attention.yield %n, %t, %n, %t : index, index, index, index
-    }
-  return
-}
-
-// -----
-
-// backward C24, keys
-func.func @backward_lists_of_keys(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  // expected-error @+1 {{expects blocks of keys that are a multiple of 16 up to 1048576, got 40}}
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
-    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
-    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
-    blocks [128, 40] (%b, %h, %m, %t) {
-      attention.yield %m, %t, %m, %t : index, index, index, index
-    }
-    blocks_by_key (%b, %h, %n, %t) {
-      attention.yield %n, %t, %n, %t : index, index, index, index
-    }
-  return
-}
-
-// -----
-
-// backward C24, results
-func.func @backward_list_code_results(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  // expected-error @+1 {{expects 'blocks_by_key' to yield 'index', 'index', 'index', 'index'}}
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
-    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
-    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
-    blocks [128, 64] (%b, %h, %m, %t) {
-      attention.yield %m, %t, %m, %t : index, index, index, index
-    }
-    blocks_by_key (%b, %h, %n, %t) {
-      attention.yield %n, %t : index, index
-    }
-  return
-}
-
-// -----
-
 // backward C26, lengths
 func.func @backward_lists_lengths(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>, %used: tensor<?xi32>) {
   // expected-error @+1 {{expects no lengths of sequences beside lists of blocks}}
@@ -2073,8 +1891,9 @@ func.func @backward_lists_lengths(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf
 
 // backward C26, max_q
 func.func @backward_lists_max_q(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>, %n: index) {
+  %sequences = attention.sequences max_q %n
   // expected-error @+1 {{expects no 'max_q' beside lists of blocks}}
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) max_q %n mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>, #attention.blocks<count = 0, index = 1, queries = 128, keys = 64, by = key>]
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>) sequences %sequences mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>, #attention.blocks<count = 0, index = 1, queries = 128, keys = 64, by = key>]
     : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
     -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
   return
@@ -2088,23 +1907,6 @@ func.func @backward_lists_grad_aux(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?x
   %g:4 = attention.backward %q, %q, %q, %q, %lse, %q aux(%count, %index, %slopes : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, tensor<8xf32>) grad_aux [2] mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>, #attention.blocks<count = 0, index = 1, queries = 128, keys = 64, by = key>, #attention.alibi<aux = 2>]
     : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
     -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<8xf32>)
-  return
-}
-
-// -----
-
-// backward C24, arguments
-func.func @backward_list_code_arguments(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q
-    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
-    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
-    blocks [128, 64] (%b, %h, %m, %t) {
-      attention.yield %m, %t, %m, %t : index, index, index, index
-    }
-    // expected-error @+1 {{expects 4 arguments in 'blocks_by_key', got 3}}
-    blocks_by_key (%b, %h, %n) {
-      attention.yield %n, %n, %n, %n : index, index, index, index
-    }
   return
 }
 
@@ -2164,63 +1966,16 @@ func.func @backward_packed_heads(%q: tensor<?x8x64xf16>, %lse: tensor<4x?xf32>, 
 
 // -----
 
-// backward C18
-func.func @backward_lengths(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>) {
-  // expected-error @+1 {{expects 'lengths' to yield 'index', 'index'}}
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q 
-    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
-    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
-    lengths (%b) {
-      attention.yield %b : index
-    }
-  return
-}
-
-// -----
-
-// backward C19
-func.func @backward_place_indices(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>) {
-  // expected-error @+1 {{expects 'place_q' to yield two indices or more}}
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q 
-    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
-    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
-    lengths (%b) {
-      attention.yield %b, %b : index, index
-    }
-    place_q (%b, %h, %i) {
-      attention.yield %i : index
-    }
-  return
-}
-
-// -----
-
-// backward C19
-func.func @backward_place_head(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>) {
-  // expected-error @+1 {{expects 'place_k' to yield the head that it takes last but one}}
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q 
-    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
-    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
-    lengths (%b) {
-      attention.yield %b, %b : index, index
-    }
-    place_k (%b, %h, %i) {
-      attention.yield %h, %b, %i : index, index, index
-    }
-  return
-}
-
-// -----
-
 // backward C20
 func.func @backward_place_alone(%q: tensor<2x8x?x64xf16>, %lse: tensor<2x8x?xf32>) {
-  // expected-error @+1 {{expects 'lengths' beside 'place_k'}}
-  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q 
-    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
-    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
+  %sequences = attention.sequences
     place_k (%b, %h, %i) {
       attention.yield %b, %h, %i : index, index, index
     }
+  // expected-error @+1 {{expects 'lengths' beside 'place_k'}}
+  %g:3 = attention.backward %q, %q, %q, %q, %lse, %q sequences %sequences 
+    : (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?xf32>, tensor<2x8x?x64xf16>)
+    -> (tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>, tensor<2x8x?x64xf16>)
   return
 }
 
@@ -2340,7 +2095,7 @@ func.func @scale(%q: tensor<1x1x?x64xf16>) {
 // C23
 func.func @two_scales(%q: tensor<1x1x?x64xf16>, %s: f32) {
   // expected-error @+1 {{expects one scale, got a value and a number}}
-  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({}, {}, {}, {}, {}, {}, {}, {})
+  %o = "attention.forward"(%q, %q, %q, %s) <{literalScale = 0.5 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0>}> ({}, {}, {}, {})
     : (tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>, f32) -> tensor<1x1x?x64xf16>
   return
 }

@@ -178,8 +178,9 @@ func.func @group(%q: tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16> {
 
 // CHECK-LABEL: func.func @group_of_gradients
 func.func @group_of_gradients(%q: tensor<?x?x?x64xf16>, %l: tensor<?x?x?xf32>, %n: index) {
-  // CHECK: attention.backward {{.*}} max_q %{{.*}} group 2 layout bshd :
-  %0:3 = attention.backward %q, %q, %q, %q, %l, %q max_q %n group 2 layout bshd
+  // CHECK: attention.backward {{.*}} sequences %{{.*}} group 2 layout bshd :
+  %sequences = attention.sequences max_q %n
+  %0:3 = attention.backward %q, %q, %q, %q, %l, %q sequences %sequences group 2 layout bshd
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?xf32>, tensor<?x?x?x64xf16>) -> (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>)
   return
 }
@@ -207,21 +208,22 @@ func.func @qv(%q: tensor<1x4x?x64xf16>, %k: tensor<1x1x?x64xf16>, %v: tensor<1x1
 
 // Lengths and places, by mods and by hand; sinks and parts.
 // CHECK-LABEL: func @places
-// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} aux(%{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?x?xi32>) max_q %{{.*}} splits %{{.*}} sinks(%{{.*}} : tensor<?xf32>) layout bshd mods [#attention.packed<q = 0>, #attention.used<k = 0>, #attention.paged<table = 1>] : (tensor<?x4x64xf16>, tensor<?x16x2x64xf16>, tensor<?x16x2x64xf16>) -> (tensor<?x4x64xf16>, tensor<4x?xf32>)
-// CHECK: attention.forward
+// CHECK: attention.forward %{{.*}}, %{{.*}}, %{{.*}} aux(%{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?x?xi32>) sequences %{{.*}} splits %{{.*}} sinks(%{{.*}} : tensor<?xf32>) layout bshd mods [#attention.packed<q = 0>, #attention.used<k = 0>, #attention.paged<table = 1>] : (tensor<?x4x64xf16>, tensor<?x16x2x64xf16>, tensor<?x16x2x64xf16>) -> (tensor<?x4x64xf16>, tensor<4x?xf32>)
+// CHECK: %[[S:.*]] = attention.sequences{{$}}
 // CHECK-NEXT: lengths (%[[B:.*]]) {
 // CHECK: attention.yield %{{.*}}, %{{.*}} : index, index
 // CHECK: place_q (%[[B:.*]], %[[H:.*]], %[[I:.*]]) {
 // CHECK: attention.yield %[[H]], %{{.*}} : index, index
 // CHECK: place_k (%{{.*}}, %[[H:.*]], %[[J:.*]]) {
 // CHECK: attention.yield %{{.*}}, %[[H]], %[[J]] : index, index, index
+// CHECK: attention.forward {{.*}} sequences %[[S]] :
 func.func @places(%q: tensor<?x4x64xf16>, %k: tensor<?x16x2x64xf16>, %p: tensor<4x?x64xf16>, %t: tensor<?x2x?x64xf16>,
                   %cu: tensor<?xi32>, %table: tensor<?x?xi32>, %n: index, %sinks: tensor<?xf32>) {
-  %0:2 = attention.forward %q, %k, %k aux(%cu, %table : tensor<?xi32>, tensor<?x?xi32>) max_q %n splits %n sinks(%sinks : tensor<?xf32>) layout bshd
+  %sequences = attention.sequences max_q %n
+  %0:2 = attention.forward %q, %k, %k aux(%cu, %table : tensor<?xi32>, tensor<?x?xi32>) sequences %sequences splits %n sinks(%sinks : tensor<?xf32>) layout bshd
       mods [#attention.packed<q = 0>, #attention.used<k = 0>, #attention.paged<table = 1>]
     : (tensor<?x4x64xf16>, tensor<?x16x2x64xf16>, tensor<?x16x2x64xf16>) -> (tensor<?x4x64xf16>, tensor<4x?xf32>)
-  %1 = attention.forward %p, %t, %t aux(%cu : tensor<?xi32>)
-    : (tensor<4x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>) -> tensor<4x?x64xf16>
+  %sequences1 = attention.sequences
     lengths (%b) {
       %a = tensor.extract %cu[%b] : tensor<?xi32>
       %length = arith.index_cast %a : i32 to index
@@ -235,6 +237,8 @@ func.func @places(%q: tensor<?x4x64xf16>, %k: tensor<?x16x2x64xf16>, %p: tensor<
       %c0 = arith.constant 0 : index
       attention.yield %c0, %h, %j : index, index, index
     }
+  %1 = attention.forward %p, %t, %t aux(%cu : tensor<?xi32>) sequences %sequences1
+    : (tensor<4x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>) -> tensor<4x?x64xf16>
   return
 }
 
@@ -242,10 +246,10 @@ func.func @places(%q: tensor<?x4x64xf16>, %k: tensor<?x16x2x64xf16>, %p: tensor<
 // CHECK-LABEL: func @blocks
 // CHECK: mods [#attention.blocks<count = 0, index = 1, full_count = 0, full_index = 1, queries = 128, keys = 64>]
 // CHECK: mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>]
-// CHECK: attention.forward
-// CHECK-NOT: blockSizes
-// CHECK: blocks [192, 80] (%[[B:.*]], %[[H:.*]], %[[M:.*]], %[[T:.*]]) {
+// CHECK: %[[L:.*]] = attention.blocks [192, 80]
+// CHECK-NEXT: by_query (%[[B:.*]], %[[H:.*]], %[[M:.*]], %[[T:.*]]) {
 // CHECK: attention.yield %[[M]], %[[T]], %{{.*}}, %{{.*}} : index, index, index, index
+// CHECK: attention.forward {{.*}} blocks %[[L]] :
 func.func @blocks(%q: tensor<?x4x?x64xf16>, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
   %0 = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
       mods [#attention.blocks<count = 0, index = 1, full_count = 0, full_index = 1, queries = 128, keys = 64>]
@@ -253,24 +257,25 @@ func.func @blocks(%q: tensor<?x4x?x64xf16>, %count: tensor<1x1x?xi32>, %index: t
   %1 = attention.forward %q, %q, %q aux(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
       mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>]
     : (tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>) -> tensor<?x4x?x64xf16>
-  %2 = attention.forward %q, %q, %q
-    : (tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>) -> tensor<?x4x?x64xf16>
-    blocks [192, 80] (%b, %h, %m, %t) {
+  %blocks = attention.blocks [192, 80]
+    by_query (%b, %h, %m, %t) {
       %c0 = arith.constant 0 : index
       attention.yield %m, %t, %c0, %c0 : index, index, index, index
     }
+  %2 = attention.forward %q, %q, %q blocks %blocks
+    : (tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>, tensor<?x4x?x64xf16>) -> tensor<?x4x?x64xf16>
   return
 }
 
 // Lists of blocks in gradients, by mods and by hand.
 // CHECK-LABEL: func @backward_blocks
 // CHECK: mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>, #attention.blocks<count = 0, index = 1, full_count = 0, full_index = 1, queries = 128, keys = 64, by = key>]
-// CHECK: attention.backward
-// CHECK-NOT: blockSizes
-// CHECK: blocks [192, 80] (%{{.*}}, %{{.*}}, %[[M:.*]], %[[T:.*]]) {
+// CHECK: %[[L:.*]] = attention.blocks [192, 80]
+// CHECK-NEXT: by_query (%{{.*}}, %{{.*}}, %[[M:.*]], %[[T:.*]]) {
 // CHECK: attention.yield %[[M]], %[[T]], %{{.*}}, %{{.*}} : index, index, index, index
-// CHECK: blocks_by_key (%{{.*}}, %{{.*}}, %[[N:.*]], %[[U:.*]]) {
+// CHECK: by_key (%{{.*}}, %{{.*}}, %[[N:.*]], %[[U:.*]]) {
 // CHECK: attention.yield %[[N]], %[[U]], %{{.*}}, %{{.*}} : index, index, index, index
+// CHECK: attention.backward {{.*}} blocks %[[L]] :
 !listed = tensor<?x4x?x64xf16>
 !listed_rows = tensor<?x4x?xf32>
 func.func @backward_blocks(%q: !listed, %l: !listed_rows, %count: tensor<1x1x?xi32>, %index: tensor<1x1x?x?xi32>) {
@@ -278,15 +283,16 @@ func.func @backward_blocks(%q: !listed, %l: !listed_rows, %count: tensor<1x1x?xi
       mods [#attention.blocks<count = 0, index = 1, queries = 128, keys = 64>,
             #attention.blocks<count = 0, index = 1, full_count = 0, full_index = 1, queries = 128, keys = 64, by = key>]
     : (!listed, !listed, !listed, !listed, !listed_rows, !listed) -> (!listed, !listed, !listed)
-  %1:3 = attention.backward %q, %q, %q, %q, %l, %q : (!listed, !listed, !listed, !listed, !listed_rows, !listed) -> (!listed, !listed, !listed)
-    blocks [192, 80] (%b, %h, %m, %t) {
+  %blocks = attention.blocks [192, 80]
+    by_query (%b, %h, %m, %t) {
       %c0 = arith.constant 0 : index
       attention.yield %m, %t, %c0, %c0 : index, index, index, index
     }
-    blocks_by_key (%b, %h, %n, %t) {
+    by_key (%b, %h, %n, %t) {
       %c0 = arith.constant 0 : index
       attention.yield %n, %t, %c0, %c0 : index, index, index, index
     }
+  %1:3 = attention.backward %q, %q, %q, %q, %l, %q blocks %blocks : (!listed, !listed, !listed, !listed, !listed_rows, !listed) -> (!listed, !listed, !listed)
   return
 }
 
@@ -346,23 +352,19 @@ func.func @backward_bshd(%q: tensor<2x?x8x64xbf16>, %lse: tensor<2x8x?xf32>) {
 // Gradients of sequences that lie anywhere.
 // CHECK-LABEL: func.func @backward_places(
 func.func @backward_places(%q: tensor<?x8x64xbf16>, %lse: tensor<8x?xf32>, %cu: tensor<?xi32>, %most: index, %x: f32) {
-  // CHECK: attention.backward %{{.*}} aux(%{{.*}} : tensor<?xi32>) scale %{{.*}} max_q %{{.*}} layout bshd mods [#attention.packed<q = 0, k = 0>] : (tensor<?x8x64xbf16>
-  %a:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%cu : tensor<?xi32>) scale %x max_q %most layout bshd
+  // CHECK: attention.backward %{{.*}} aux(%{{.*}} : tensor<?xi32>) scale %{{.*}} sequences %{{.*}} layout bshd mods [#attention.packed<q = 0, k = 0>] : (tensor<?x8x64xbf16>
+  %sequences = attention.sequences max_q %most
+  %a:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%cu : tensor<?xi32>) scale %x sequences %sequences layout bshd
     mods [#attention.packed<q = 0, k = 0>]
     : (tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<8x?xf32>, tensor<?x8x64xbf16>)
     -> (tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>)
-  // CHECK: attention.backward
-  // CHECK-NEXT: mask_mod (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+  // CHECK: %[[S:.*]] = attention.sequences{{$}}
   // CHECK: lengths (%{{.*}}) {
   // CHECK: place_q (%{{.*}}, %{{.*}}, %{{.*}}) {
   // CHECK: place_k (%{{.*}}, %{{.*}}, %{{.*}}) {
-  %b:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%cu : tensor<?xi32>) layout bshd
-    : (tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<8x?xf32>, tensor<?x8x64xbf16>)
-    -> (tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>)
-    mask_mod (%b0, %h, %i, %j) {
-      %c = arith.cmpi sle, %j, %i : index
-      attention.yield %c : i1
-    }
+  // CHECK: attention.backward {{.*}} sequences %[[S]]
+  // CHECK-NEXT: mask_mod (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+  %sequences1 = attention.sequences
     lengths (%b0) {
       %queries = attention.length query
       attention.yield %queries, %queries : index, index
@@ -372,6 +374,13 @@ func.func @backward_places(%q: tensor<?x8x64xbf16>, %lse: tensor<8x?xf32>, %cu: 
     }
     place_k (%b0, %h, %j) {
       attention.yield %h, %j : index, index
+    }
+  %b:3 = attention.backward %q, %q, %q, %q, %lse, %q aux(%cu : tensor<?xi32>) sequences %sequences1 layout bshd
+    : (tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<8x?xf32>, tensor<?x8x64xbf16>)
+    -> (tensor<?x8x64xbf16>, tensor<?x8x64xbf16>, tensor<?x8x64xbf16>)
+    mask_mod (%b0, %h, %i, %j) {
+      %c = arith.cmpi sle, %j, %i : index
+      attention.yield %c : i1
     }
   return
 }

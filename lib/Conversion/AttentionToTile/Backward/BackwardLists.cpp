@@ -28,7 +28,7 @@ BackwardBuilder::Sums BackwardBuilder::buildListed(const Rows &own, Sums sums) {
   bool ofKeys = products.ofKeys;
   Sequence ofRows = ofKeys ? Sequence::key : Sequence::query,
            ofColumns = ofKeys ? Sequence::query : Sequence::key;
-  Region &region = *op.findBlocksRegion(ofRows);
+  Region &region = *op.findList(ofRows);
   Value block =
       arith::DivUIOp::create(b, own.first, index(ofKeys ? keys : queries));
   auto read = [&](Value entry) {

@@ -94,7 +94,6 @@ FailureOr<int64_t> PlaceAnalysis::run() {
 
 FailureOr<int64_t> fa3::getConsecutiveRows(ScoredOpInterface op,
                                            attention::Sequence sequence) {
-  Region &place = op.getPlaceRegion(sequence);
-  return place.empty() ? FailureOr<int64_t>(0)
-                       : PlaceAnalysis(place, sequence).run();
+  Region *place = op.findPlace(sequence);
+  return place ? PlaceAnalysis(*place, sequence).run() : FailureOr<int64_t>(0);
 }

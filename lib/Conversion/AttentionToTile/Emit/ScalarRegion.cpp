@@ -182,7 +182,8 @@ static bool isNonNegative(Value value, unsigned depth = 8) {
     return false;
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getType().isIndex() &&
-           isa<attention::ScoredOpInterface, attention::ListBlocksOp>(
+           isa<attention::ScoredOpInterface, attention::SequencesOp,
+               attention::BlocksOp, attention::ListBlocksOp>(
                argument.getOwner()->getParentOp());
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))

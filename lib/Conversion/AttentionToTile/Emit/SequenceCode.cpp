@@ -139,7 +139,7 @@ void SequenceCode::setSequence(Value sequence) {
   keyLength = keyExtent;
   if (op.hasLengths()) {
     SmallVector<Value> lengths =
-        expand(op.getLengthsRegion(), batch, queryExtent, keyExtent);
+        expand(*op.findLengths(), batch, queryExtent, keyExtent);
     auto limit = [&](Value length, Sequence sequence, Value extent) -> Value {
       length = arith::MaxSIOp::create(b, length, index(0));
       return op.hasPlace(sequence)
@@ -155,10 +155,9 @@ void SequenceCode::setSequence(Value sequence) {
 
 SmallVector<Value> SequenceCode::getPlace(Sequence sequence, Value head,
                                           Value row) {
-  Region &region = op.getPlaceRegion(sequence);
-  if (region.empty())
-    return {batch, head, row};
-  return expand(region, {batch, head, row}, queryLength, keyLength);
+  if (Region *region = op.findPlace(sequence))
+    return expand(*region, {batch, head, row}, queryLength, keyLength);
+  return {batch, head, row};
 }
 
 SmallVector<Value> SequenceCode::getStatisticPlace(Value head, Value query) {

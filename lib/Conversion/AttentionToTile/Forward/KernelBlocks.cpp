@@ -10,8 +10,9 @@ FailureOr<KernelBuilder::State>
 KernelBuilder::buildListedLoop(ValueRange query, Value firstRow, State init) {
   auto [queries, keys] = *op.getSizesOfBlocks();
   Value ofQueries = arith::DivUIOp::create(b, firstRow, index(queries));
+  Region &lists = *op.findList(attention::Sequence::query);
   auto read = [&](Value t) {
-    return expandScalars(op.getBlocksRegion(), {batch, head, ofQueries, t});
+    return expandScalars(lists, {batch, head, ofQueries, t});
   };
   // Of keys that are known to fill blocks none is cut.
   int64_t known =
@@ -20,7 +21,7 @@ KernelBuilder::buildListedLoop(ValueRange query, Value firstRow, State init) {
           : op.getK().getType().getDimSize(op.getSequenceAxisOf(op.getK()));
   BlockListing listing;
   listing.read = read;
-  listing.hasFull = hasFullList(op.getBlocksRegion());
+  listing.hasFull = hasFullList(lists);
   listing.size = keys;
   listing.columns = columns;
   listing.length = keyLength;

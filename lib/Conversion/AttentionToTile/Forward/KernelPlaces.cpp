@@ -33,7 +33,7 @@ void KernelBuilder::buildLengths() {
     storeEnd = endRow;
     return;
   }
-  SmallVector<Value> lengths = expandScalars(op.getLengthsRegion(), batch);
+  SmallVector<Value> lengths = expandScalars(*op.findLengths(), batch);
   auto limit = [&](Value length, Sequence sequence, Value extent) -> Value {
     length = arith::MaxSIOp::create(b, length, index(0));
     return op.hasPlace(sequence)
@@ -53,16 +53,16 @@ SmallVector<Value> KernelBuilder::getRowPlace(Sequence sequence, Value ofHead,
                                               Value row) {
   if (!batch)
     return {ofHead, row};
-  if (!op || op.getPlaceRegion(sequence).empty())
-    return {batch, ofHead, row};
-  Region &region = op.getPlaceRegion(sequence);
-  return expandScalars(region, {batch, ofHead, row});
+  if (Region *region = op ? op.findPlace(sequence) : nullptr)
+    return expandScalars(*region, {batch, ofHead, row});
+  return {batch, ofHead, row};
 }
 
 SmallVector<Value> KernelBuilder::getKeyPlaces(Value firstKey) {
-  Region &region = op.getPlaceRegion(Sequence::key);
-  if (!operands.pieceRows || region.empty())
+  Region *place = op.findPlace(Sequence::key);
+  if (!operands.pieceRows || !place)
     return getRowPlace(Sequence::key, keyHead, firstKey);
+  Region &region = *place;
   Expander expander(b, rows, columns);
   Value key = tile::CoordOp::create(b, tensor({columns}, b.getIndexType()), 0,
                                     firstKey);

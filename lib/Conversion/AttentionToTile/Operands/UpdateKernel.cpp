@@ -102,11 +102,12 @@ static int64_t getWidth(int64_t columns, int64_t most) {
 LogicalResult UpdateKernel::verify() {
   for (const HostUpdate &update : host.updates) {
     AppendOp op = update.append;
-    if (!op || op.getPlace().empty())
+    Region *place = op ? op.findPlace() : nullptr;
+    if (!place)
       continue;
-    Value head = op.getPlace().getArgument(1);
+    Value head = place->getArgument(1);
     for (OpOperand &use : head.getUses())
-      if (use.getOwner() != op.getPlace().front().getTerminator() ||
+      if (use.getOwner() != place->front().getTerminator() ||
           use.getOperandNumber() + 2 != use.getOwner()->getNumOperands()) {
         InFlightDiagnostic diagnostic =
             op.emitOpError("expects a place that is the same for all heads");
@@ -201,10 +202,10 @@ Value UpdateKernel::getPosition(Value first, Value batch, Value row) {
 SmallVector<Value> UpdateKernel::getPlace(const Job &job, Value batch,
                                           Value key) {
   AppendOp op = job.update->append;
-  if (op.getPlace().empty())
+  if (!op.findPlace())
     return {batch, key};
   ScalarRegionExpander expander(b, kReplicaRows, kReplicaRows);
-  Region &region = op.getPlace();
+  Region &region = *op.findPlace();
   Value given[] = {batch, index(0), key};
   for (auto [from, to] : llvm::zip_equal(region.getArguments(), given))
     expander.bind(from, {to, ScalarRegionExpander::Uniform});

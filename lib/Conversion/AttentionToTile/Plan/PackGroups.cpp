@@ -39,11 +39,11 @@ static tensor::ExtractOp findReadByRow(ForwardOp forward) {
 
 /// Whether a query's place depends on its head otherwise than by being in it,
 /// which is its last index but one.
-static bool dependsOnHead(Region &place) {
-  if (place.empty())
+static bool dependsOnHead(Region *place) {
+  if (!place)
     return false;
-  Operation *yield = place.front().getTerminator();
-  return llvm::any_of(place.getArgument(1).getUses(), [&](OpOperand &use) {
+  Operation *yield = place->front().getTerminator();
+  return llvm::any_of(place->getArgument(1).getUses(), [&](OpOperand &use) {
     return use.getOwner() != yield ||
            use.getOperandNumber() + 2 != yield->getNumOperands();
   });
@@ -118,8 +118,8 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
             << " or a number that one up to that divides";
     });
   packing->keyHeads = getStaticKeyHeads(forward);
-  Region &blocks = forward.getBlocksRegion();
-  if (!blocks.empty() && !blocks.getArgument(1).use_empty())
+  Region *blocks = forward.findList(attention::Sequence::query);
+  if (blocks && !blocks->getArgument(1).use_empty())
     return refuse([](InFlightDiagnostic error) {
       error << "blocks of keys are listed by head";
     });
@@ -128,7 +128,7 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
       error << "an auxiliary operand is read by head or query";
       error.attachNote(extract.getLoc()) << "it is read here";
     });
-  if (dependsOnHead(forward.getPlaceQRegion()))
+  if (dependsOnHead(forward.findPlace(attention::Sequence::query)))
     return refuse([](InFlightDiagnostic error) {
       error << "the place of a query depends on its head";
     });
@@ -146,7 +146,7 @@ fa3::chooseGroupPacking(const attention::HostFunction &host,
     return packing;
   GroupFacts facts = {forward.getValueHeadDim(),
                       isMaskedByQuery(forward),
-                      !blocks.empty(),
+                      blocks != nullptr,
                       !forward.getKeepMod().empty(),
                       static_cast<bool>(host.splits),
                       getStaticQueries(forward)};
@@ -158,7 +158,8 @@ fa3::chooseHeadPacking(const attention::HostFunction &host) {
   ForwardOp forward = host.forward;
   RankedTensorType q = forward.getQ().getType();
   int64_t axis = forward.getHeadAxisOf(forward.getQ());
-  if (q.isDynamicDim(axis) || dependsOnHead(forward.getPlaceQRegion()))
+  if (q.isDynamicDim(axis) ||
+      dependsOnHead(forward.findPlace(attention::Sequence::query)))
     return std::nullopt;
   int64_t heads = q.getDimSize(axis), together = getMostHeadsTogether(heads);
   if (together == 1)

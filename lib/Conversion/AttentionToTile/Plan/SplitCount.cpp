@@ -148,7 +148,7 @@ Value SplitCount::boundKeys() {
   }
   if (!host.forward.hasLengths())
     return room;
-  Operation *yield = host.forward.getLengthsRegion().front().getTerminator();
+  Operation *yield = host.forward.findLengths()->front().getTerminator();
   Value bound = getBound(yield->getOperand(1));
   if (!bound)
     return room;

@@ -1,6 +1,7 @@
 //===- Captures.cpp - scalars that regions use ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "fa3/Dialect/Attention/Contract/Captures.h"
+#include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -10,7 +11,8 @@ SmallVector<Value>
 fa3::attention::getCapturedScalars(ArrayRef<Operation *> ops) {
   llvm::SetVector<Value> captured;
   for (Operation *op : ops)
-    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    for (Region *region : listCode(op))
+      getUsedValuesDefinedAbove(*region, captured);
   return llvm::filter_to_vector(captured, [](Value value) {
     return value.getType().isIntOrIndexOrFloat();
   });

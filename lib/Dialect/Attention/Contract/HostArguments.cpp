@@ -25,14 +25,9 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
     index = sum.getLhs();
   }
   auto argument = dyn_cast<BlockArgument>(index);
-  if (argument && isa<AppendOp>(argument.getOwner()->getParentOp())) {
-    static constexpr Extent extents[] = {Extent::Batch, Extent::KeyHeads};
-    if (argument.getArgNumber() >= std::size(extents))
-      return std::nullopt;
-    return IndexBound{extents[argument.getArgNumber()], more};
-  }
   Operation *op = argument ? argument.getOwner()->getParentOp() : nullptr;
-  if (!isa_and_nonnull<ScoredOpInterface, ListBlocksOp>(op))
+  if (!isa_and_nonnull<ScoredOpInterface, SequencesOp, BlocksOp, ListBlocksOp>(
+          op))
     return std::nullopt;
   Region *region = argument.getOwner()->getParent();
   int64_t number = argument.getArgNumber();
@@ -51,8 +46,8 @@ std::optional<IndexBound> fa3::attention::getBound(Value index) {
   auto extent = static_cast<Extent>(number);
   if (extent == Extent::Keys && isOfEpilogue(region))
     extent = Extent::Columns;
-  auto scored = dyn_cast<ScoredOpInterface>(op);
-  if (scored && region == &scored.getPlaceKRegion() && extent == Extent::Heads)
+  auto sequences = dyn_cast<SequencesOp>(op);
+  if (sequences && region == &sequences.getPlaceK() && extent == Extent::Heads)
     extent = Extent::KeyHeads;
   return IndexBound{extent, more};
 }
@@ -69,10 +64,11 @@ void fa3::attention::forEachRead(ScoredOpInterface op, unsigned number,
 
 void fa3::attention::forEachRead(Operation *op, Value tensor,
                                  function_ref<void(tensor::ExtractOp)> visit) {
-  op->walk([&](tensor::ExtractOp extract) {
-    if (extract.getTensor() == tensor)
-      visit(extract);
-  });
+  for (Region *region : listCode(op))
+    region->walk([&](tensor::ExtractOp extract) {
+      if (extract.getTensor() == tensor)
+        visit(extract);
+    });
 }
 
 /// Names of the dimensions that hold the rows of q (of k), in the order of
@@ -100,14 +96,10 @@ static SmallVector<StringRef> nameRows(ScoredOpInterface op,
 /// has its own, also where another one has taken the short name.
 static std::string nameUnknown(ScoredOpInterface op, unsigned number,
                                size_t dim, ArrayRef<HostArgument> arguments) {
-  auto hasLists = [&](Sequence by) {
-    Region *region = op.findBlocksRegion(by);
-    return region && !region->empty();
-  };
   auto isListBy = [&](Sequence by) {
     bool isList = false;
     forEachRead(op, number, [&](tensor::ExtractOp extract) {
-      Region *region = op.findBlocksRegion(by);
+      Region *region = op.findList(by);
       isList |= region && region->isAncestor(extract->getParentRegion());
     });
     return isList;
@@ -120,7 +112,7 @@ static std::string nameUnknown(ScoredOpInterface op, unsigned number,
   bool isTaken = llvm::any_of(arguments, [&](const HostArgument &argument) {
     return llvm::is_contained(argument.dims, name);
   });
-  if (hasLists(Sequence::query) || hasLists(Sequence::key) || isTaken)
+  if (op.findList(Sequence::query) || op.findList(Sequence::key) || isTaken)
     return ("aux" + Twine(number) + "_" + Twine(dim)).str();
   return name;
 }
@@ -345,7 +337,7 @@ fa3::attention::nameUpdates(func::FuncOp function,
   for (auto op : function.getBody().getOps<AppendOp>()) {
     Dims dims = {"b", "hk", "sk", "d"};
     auto cache = cast<RankedTensorType>(op.getCache().getType());
-    if (!op.getPlace().empty()) {
+    if (op.findPlace()) {
       dims = {"hk", "tk", "d"};
       for (int64_t dim = cache.getRank() - 4; dim >= 0; --dim)
         dims.insert(dims.begin(), "p" + std::to_string(dim));

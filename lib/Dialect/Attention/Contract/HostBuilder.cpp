@@ -84,7 +84,8 @@ void HostBuilder::cloneScalars() {
   for (Operation &op : source.getBody().front().without_terminator()) {
     bool isDone =
         op.getNumResults() != 0 && host.values.contains(op.getResult(0));
-    if (!isDone && !isa<ScoredOpInterface>(op) && !isPreparation(&op))
+    if (!isDone && !isa<ScoredOpInterface>(op) && !isPreparation(&op) &&
+        !isDescription(&op))
       cloneScalar(op);
   }
 }

@@ -58,7 +58,7 @@ bool fa3::attention::hasHostForm(func::FuncOp function) {
       if (scored)
         return false;
       scored = &op;
-    } else if (!isPreparation(&op) && !isKept(op)) {
+    } else if (!isPreparation(&op) && !isDescription(&op) && !isKept(op)) {
       return false;
     }
   }
@@ -116,7 +116,7 @@ static LogicalResult verifyOperands(ScoredOpInterface op) {
 
 /// Constant indices into auxiliary operands are checked from above on the host.
 static LogicalResult verifyReads(Operation *op) {
-  WalkResult result = op->walk([](tensor::ExtractOp extract) {
+  auto check = [](tensor::ExtractOp extract) {
     for (Value index : extract.getIndices()) {
       std::optional<int64_t> literal = getConstantIntValue(index);
       if (literal && *literal < 0) {
@@ -125,22 +125,26 @@ static LogicalResult verifyReads(Operation *op) {
       }
     }
     return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
+  };
+  return failure(llvm::any_of(listCode(op), [&](Region *region) {
+    return region->walk(check).wasInterrupted();
+  }));
 }
 
 /// Something has to say how many sequences there are.
 static LogicalResult verifyBatch(ScoredOpInterface op) {
   if (!op.hasPlace(Sequence::query))
     return success();
-  WalkResult found = op->walk([](tensor::ExtractOp extract) {
+  auto readsBySequence = [](tensor::ExtractOp extract) {
     return WalkResult(
         failure(llvm::any_of(extract.getIndices(), [](Value index) {
           std::optional<IndexBound> bound = getBound(index);
           return bound && bound->extent == Extent::Batch;
         })));
-  });
-  if (found.wasInterrupted())
+  };
+  if (llvm::any_of(op.listCode(), [&](Region *region) {
+        return region->walk(readsBySequence).wasInterrupted();
+      }))
     return success();
   return op->emitError("has a number of sequences that nothing says: "
                        "expects its regions to read an auxiliary operand "
@@ -221,7 +225,7 @@ LogicalResult fa3::attention::verifyForm(func::FuncOp function,
   bool mayPrepare = !op || forward;
   for (Operation &other : function.getBody().front().without_terminator()) {
     if (&other == op || isKept(other) || isa<QuantizeOp>(other) ||
-        (mayPrepare && isPreparation(&other)))
+        isDescription(&other) || (mayPrepare && isPreparation(&other)))
       continue;
     if (isa<ScoredOpInterface>(other))
       return other.emitError("is a second '")

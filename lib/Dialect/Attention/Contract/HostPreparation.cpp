@@ -199,7 +199,7 @@ void HostBuilder::buildAppend(HostUpdate &update, Layout layout) {
   host.values.map(op.getResult(), cache);
   requireEqual(update.heads, dim(cache, AppendOp::getHeadAxis(layout, rank)),
                update.name + " and what is appended to it differ in heads");
-  if (op.getPlace().empty())
+  if (!op.findPlace())
     requireEqual(update.batch, dim(cache, 0),
                  update.name + " and what is appended to it differ in batch");
   requireEqual(dim(update.first, 0), update.batch,

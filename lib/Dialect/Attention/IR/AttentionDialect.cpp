@@ -12,10 +12,16 @@ using namespace fa3::attention;
 #include "fa3/Dialect/Attention/IR/AttentionDialect.cpp.inc"
 #include "fa3/Dialect/Attention/IR/AttentionEnums.cpp.inc"
 #include "fa3/Dialect/Attention/IR/AttentionOpInterfaces.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "fa3/Dialect/Attention/IR/AttentionTypes.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "fa3/Dialect/Attention/IR/AttentionAttributes.cpp.inc"
 
 void AttentionDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "fa3/Dialect/Attention/IR/AttentionTypes.cpp.inc"
+      >();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "fa3/Dialect/Attention/IR/AttentionAttributes.cpp.inc"

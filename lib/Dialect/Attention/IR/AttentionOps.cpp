@@ -149,9 +149,9 @@ verifyElements(ForwardOp op,
   return success();
 }
 
-/// C24, but for the region, and C25.
-static LogicalResult verifyLists(ForwardOp op) {
-  if (failed(verifyBlockRegions(op)))
+/// C25.
+static LogicalResult verifyListsOfForward(ForwardOp op) {
+  if (failed(verifyLists(op)))
     return failure();
   if (op.getSizesOfBlocks() && op.getSplits())
     return op.emitOpError("expects no splits beside lists of blocks");
@@ -459,15 +459,16 @@ static LogicalResult verifySplitsAndSinks(ForwardOp op, int64_t heads) {
 
 LogicalResult ForwardOp::verify() {
   ForwardArrays arrays(*this);
-  if (failed(verifyNibbles(*this)) || failed(verifyTypes(*this, arrays)))
+  if (failed(verifyDescriptions(*this)) || failed(verifyNibbles(*this)) ||
+      failed(verifyTypes(*this, arrays)))
     return failure();
   bool is8Bit = getElementType().getIntOrFloatBitWidth() == 8;
   if (failed(verifyScales(*this, is8Bit)) || failed(verifyTerms(*this)) ||
       failed(verifyExtents(*this)) || failed(verifyBlocks(*this)) ||
       failed(verifyHeadDims(*this, arrays)) || failed(verifyQv(*this)) ||
-      failed(verifyPlacesOfForward(*this)) || failed(verifyLists(*this)) ||
-      failed(verifyPlain(*this)) || failed(verifyPrevious(*this)) ||
-      failed(verifySameExtents(*this, arrays)))
+      failed(verifyPlacesOfForward(*this)) ||
+      failed(verifyListsOfForward(*this)) || failed(verifyPlain(*this)) ||
+      failed(verifyPrevious(*this)) || failed(verifySameExtents(*this, arrays)))
     return failure();
   int64_t heads = arrays.q.second.getDimSize(getHeadAxisOf(getQ())),
           keyHeads = arrays.k.second.getDimSize(getHeadAxisOf(getK()));
@@ -495,17 +496,17 @@ LogicalResult ForwardOp::verifyRegions() {
       failed(verifyScalarRegion(*this, getMaskMod(), "mask_mod",
                                 {index, index, index, index},
                                 builder.getI1Type())) ||
-      failed(verifyKeepMod(*this)) || failed(verifyEpilogue(*this)) ||
-      failed(verifySequenceRegions(*this)))
+      failed(verifyKeepMod(*this)))
     return failure();
-  return verifyListCode(*this);
+  return verifyEpilogue(*this);
 }
 
 LogicalResult LengthOp::verify() {
-  if (!(*this)->getParentOfType<ScoredOpInterface>() &&
-      !(*this)->getParentOfType<ListBlocksOp>())
+  if (!isa<ScoredOpInterface, SequencesOp, BlocksOp, ListBlocksOp>(
+          (*this)->getParentOp()))
     return emitOpError("expects to lie in a region of 'attention.forward', "
-                       "'attention.backward' or 'attention.list_blocks'");
+                       "'attention.backward', 'attention.sequences', "
+                       "'attention.blocks' or 'attention.list_blocks'");
   return success();
 }
 
@@ -538,12 +539,13 @@ void ForwardOp::build(OpBuilder &builder, OperationState &state, Value q,
   }
   build(builder, state, o, lse, plain, /*maxLogits=*/Type(), q, k, v,
         /*qv=*/Value(), aux, scale,
-        /*scales=*/ValueRange(), /*maxQ=*/Value(), /*splits=*/Value(),
+        /*scales=*/ValueRange(), /*sequences=*/Value(), /*blocks=*/Value(),
+        /*splits=*/Value(),
         /*sinks=*/Value(), /*previousO=*/Value(), /*previousLse=*/Value(),
         /*keyScale=*/Value(), /*valueScale=*/Value(), DenseI64ArrayAttr(),
         /*qTerms=*/builder.getI64IntegerAttr(1),
         LayoutAttr::get(builder.getContext(), layout), UnitAttr(),
         mods.empty() ? ArrayAttr() : builder.getArrayAttr(mods), FloatAttr(),
-        /*blockSizes=*/DenseI64ArrayAttr(), /*group=*/IntegerAttr(),
+        /*group=*/IntegerAttr(),
         /*keptScale=*/FloatAttr());
 }

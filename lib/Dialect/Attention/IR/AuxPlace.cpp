@@ -65,8 +65,8 @@ static bool isSame(Value ofEpilogue, Value ofPlace, unsigned depth = 8) {
     return false;
   auto x = dyn_cast<BlockArgument>(ofEpilogue),
        y = dyn_cast<BlockArgument>(ofPlace);
-  if (x && y && isa<ScoredOpInterface>(y.getOwner()->getParentOp()))
-    return x.getOwner()->getParentOp() == y.getOwner()->getParentOp() &&
+  if (x && y && isa<SequencesOp>(y.getOwner()->getParentOp()))
+    return isa<ScoredOpInterface>(x.getOwner()->getParentOp()) &&
            x.getArgNumber() == y.getArgNumber() + 1;
   Operation *first = ofEpilogue.getDefiningOp(),
             *second = ofPlace.getDefiningOp();
@@ -90,9 +90,9 @@ static bool isSame(Value ofEpilogue, Value ofPlace, unsigned depth = 8) {
 
 /// What `place_q` yields last, the row; null without it.
 static Value getRowOfPlace(BackwardOp op) {
-  Region &region = op.getPlaceQRegion();
-  return region.empty() ? Value()
-                        : region.front().getTerminator()->getOperands().back();
+  Region *region = op.findPlace(Sequence::query);
+  return region ? region->front().getTerminator()->getOperands().back()
+                : Value();
 }
 
 /// The place at which `epilogue` reads an operand: each element belongs to one

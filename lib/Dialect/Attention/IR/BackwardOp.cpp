@@ -1,5 +1,6 @@
 //===- BackwardOp.cpp - syntax and constraints of attention.backward ------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "OldClauses.h"
 #include "ScalarRegions.h"
 #include "fa3/Dialect/Attention/IR/AuxPlace.h"
 #include "mlir/IR/Builders.h"
@@ -31,8 +32,7 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   }
   if (getScale())
     printer << " scale " << getScale();
-  if (getMaxQ())
-    printer << " max_q " << getMaxQ();
+  printDescriptions(printer, *this);
   if (getGroup())
     printer << " group " << *getGroup();
   if (getLayout() != Layout::bhsd)
@@ -43,7 +43,7 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getLayoutAttrName(), getModsAttrName(),
                                  getGradAuxAttrName(), getKeptScaleAttrName(),
-                                 getBlockSizesAttrName(), getGroupAttrName(),
+                                 getGroupAttrName(),
                                  getOperandSegmentSizesAttrName()});
   SmallVector<Type> types(ValueRange(arrays).getTypes());
   if (getLseGrad())
@@ -55,8 +55,6 @@ void BackwardOp::print(OpAsmPrinter &printer) {
   printRegion(printer, "keep_mod", getKeepMod());
   printRegion(printer, "epilogue", getEpilogue());
   printRegion(printer, "epilogue_grad", getEpilogueGradRegion());
-  printSequenceRegions(printer, *this);
-  printBlocks(printer, *this);
 }
 
 /// `grad_aux [numbers]`, if it is there.
@@ -90,14 +88,12 @@ static ParseResult parseAttributes(OpAsmParser &parser,
       parser.parseOptionalAttrDict(result.attributes));
 }
 
-static ParseResult parseRegions(OpAsmParser &parser, OperationState &result) {
+static ParseResult parseRegions(OpAsmParser &parser, OperationState &result,
+                                OldClauses &old) {
   Builder &builder = parser.getBuilder();
   Region *score = result.addRegion(), *gradient = result.addRegion(),
-         *keep = result.addRegion(), *lengths = result.addRegion(),
-         *placeQ = result.addRegion(), *placeK = result.addRegion(),
-         *kept = result.addRegion(), *blocks = result.addRegion(),
-         *blocksByKey = result.addRegion(), *epilogue = result.addRegion(),
-         *ofEpilogue = result.addRegion();
+         *keep = result.addRegion(), *kept = result.addRegion(),
+         *epilogue = result.addRegion(), *ofEpilogue = result.addRegion();
   // Of a pair of a query and a key, or an element of o: its place, a number
   // there, and that number's gradient.
   SmallVector<Type> place(4, builder.getIndexType()),
@@ -110,73 +106,123 @@ static ParseResult parseRegions(OpAsmParser &parser, OperationState &result) {
       parseOptionalRegion(parser, *kept, place, "keep_mod") ||
       parseOptionalRegion(parser, *epilogue, ofNumber, "epilogue") ||
       parseOptionalRegion(parser, *ofEpilogue, ofGradient, "epilogue_grad") ||
-      parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
+      old.parseSequences())
     return failure();
-  return parseBlocks(parser, result,
-                     BackwardOp::getBlockSizesAttrName(result.name), *blocks,
-                     blocksByKey);
+  return old.parseBlocks(/*withKeys=*/true);
 }
 
-ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
+namespace {
+/// Reads an attention.backward, in the order in which it is written.
+class BackwardParser {
+public:
+  BackwardParser(OpAsmParser &parser, OperationState &result)
+      : parser(parser), result(result), builder(parser.getBuilder()),
+        old(parser, result) {}
+
+  ParseResult parse() {
+    return failure(parseTensors() || parseValues() ||
+                   parseAttributes(parser, result) || parseTypes() ||
+                   parseRegions(parser, result, old) || resolveOperands());
+  }
+
+private:
   using Operand = OpAsmParser::UnresolvedOperand;
-  constexpr size_t kArrays = 6, kResults = 3;
-  Builder &builder = parser.getBuilder();
-  SmallVector<Operand> arrays, copies, scales, aux;
-  SmallVector<Type> copyTypes, scaleTypes, auxTypes;
-  Operand scale, maxQ;
+  /// Operands whose types are written beside them, and where.
+  struct Typed {
+    SmallVector<Operand> operands;
+    SmallVector<Type> types;
+    SMLoc loc;
+  };
+
+  ParseResult parseTyped(StringRef name, Typed &typed) {
+    return parseTypedOperands(parser, name, typed.operands, typed.types,
+                              typed.loc);
+  }
+  ParseResult parseTensors();
+  ParseResult parseValues();
+  ParseResult parseTypes();
+  ParseResult resolveOperands();
+
+  OpAsmParser &parser;
+  OperationState &result;
+  Builder &builder;
+  /// q, k, v, o, lse and do, and perhaps dlse.
+  static constexpr size_t kArrays = 6;
+  SmallVector<Operand> arrays;
+  Typed copies, scales, aux;
+  SmallVector<Operand, 1> scale, sequences, blocks;
+  SmallVector<int64_t> auxNumbers;
+  FunctionType type;
+  SMLoc typeLoc;
+  OldClauses old;
+};
+} // namespace
+
+ParseResult BackwardParser::parseTensors() {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseOperandList(arrays))
     return failure();
   if (arrays.size() != kArrays)
     return parser.emitError(loc) << "expects q, k, v, o, lse and do, got "
                                  << arrays.size() << " operands";
-  bool hasLseGrad = succeeded(parser.parseOptionalKeyword("dlse"));
-  if (hasLseGrad && parser.parseOperand(arrays.emplace_back()))
-    return failure();
-  SMLoc copiesLoc, scalesLoc, auxLoc;
-  if (parseTypedOperands(parser, "quantized", copies, copyTypes, copiesLoc) ||
-      parseTypedOperands(parser, "scales", scales, scaleTypes, scalesLoc) ||
-      parseTypedOperands(parser, "aux", aux, auxTypes, auxLoc))
-    return failure();
-  SmallVector<int64_t> auxNumbers;
-  if (parseAuxNumbers(parser, result, auxNumbers))
-    return failure();
+  return parseValueOf(parser, "dlse", arrays);
+}
+
+ParseResult BackwardParser::parseValues() {
+  return failure(parseTyped("quantized", copies) ||
+                 parseTyped("scales", scales) || parseTyped("aux", aux) ||
+                 parseAuxNumbers(parser, result, auxNumbers) ||
+                 parseValueOf(parser, "scale", scale) ||
+                 parseValueOf(parser, "sequences", sequences) ||
+                 old.parseMaxQ() || parseValueOf(parser, "blocks", blocks));
+}
+
+ParseResult BackwardParser::parseTypes() {
+  constexpr size_t kResults = 3;
   size_t results = kResults + auxNumbers.size();
-  bool hasScale = succeeded(parser.parseOptionalKeyword("scale"));
-  if (hasScale && parser.parseOperand(scale))
-    return failure();
-  bool hasMaxQ = succeeded(parser.parseOptionalKeyword("max_q"));
-  if (hasMaxQ && parser.parseOperand(maxQ))
-    return failure();
-  FunctionType type;
-  SMLoc typeLoc;
-  if (parseAttributes(parser, result) || parser.parseColon() ||
-      parser.getCurrentLocation(&typeLoc) || parser.parseType(type))
+  if (parser.parseColon() || parser.getCurrentLocation(&typeLoc) ||
+      parser.parseType(type))
     return failure();
   if (type.getNumInputs() != arrays.size() || type.getNumResults() != results)
     return parser.emitError(typeLoc)
            << "expects " << arrays.size() << " operand types and " << results
            << " result types, got " << type.getNumInputs() << " and "
            << type.getNumResults();
+  result.addTypes(type.getResults());
+  return success();
+}
+
+ParseResult BackwardParser::resolveOperands() {
+  auto resolve = [&](const Typed &typed) -> ParseResult {
+    return parser.resolveOperands(typed.operands, typed.types, typed.loc,
+                                  result.operands);
+  };
+  auto resolveAs = [&](ArrayRef<Operand> operands, Type type) -> ParseResult {
+    return parser.resolveOperands(operands, type, result.operands);
+  };
   if (parser.resolveOperands(arrays, type.getInputs(), typeLoc,
                              result.operands) ||
-      parser.resolveOperands(copies, copyTypes, copiesLoc, result.operands) ||
-      parser.resolveOperands(scales, scaleTypes, scalesLoc, result.operands) ||
-      parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
-      (hasScale &&
-       parser.resolveOperand(scale, builder.getF32Type(), result.operands)) ||
-      (hasMaxQ &&
-       parser.resolveOperand(maxQ, builder.getIndexType(), result.operands)))
+      resolve(copies) || resolve(scales) || resolve(aux) ||
+      resolveAs(scale, builder.getF32Type()) ||
+      resolveAs(sequences, SequencesType::get(builder.getContext())) ||
+      resolveAs(blocks, BlocksType::get(builder.getContext())))
     return failure();
-  result.addTypes(type.getResults());
-  result.addAttribute(
-      getOperandSegmentSizesAttrName(result.name),
-      builder.getDenseI32ArrayAttr({1, 1, 1, 1, 1, 1, hasLseGrad ? 1 : 0,
-                                    static_cast<int32_t>(copies.size()),
-                                    static_cast<int32_t>(scales.size()),
-                                    static_cast<int32_t>(aux.size()),
-                                    hasScale ? 1 : 0, hasMaxQ ? 1 : 0}));
-  return parseRegions(parser, result);
+  auto count = [](const auto &operands) {
+    return static_cast<int32_t>(operands.size());
+  };
+  SmallVector<int32_t> segments(kArrays, 1);
+  segments.append({arrays.size() > kArrays ? 1 : 0, count(copies.operands),
+                   count(scales.operands), count(aux.operands), count(scale),
+                   count(sequences), count(blocks)});
+  if (old.build(segments, segments.size() - 2))
+    return failure();
+  result.addAttribute(BackwardOp::getOperandSegmentSizesAttrName(result.name),
+                      builder.getDenseI32ArrayAttr(segments));
+  return success();
+}
+
+ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
+  return BackwardParser(parser, result).parse();
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,9 +297,9 @@ static LogicalResult verifyAuxNumbers(BackwardOp op) {
   return success();
 }
 
-/// C24, but for the regions, C25 and C26.
-static LogicalResult verifyLists(BackwardOp op) {
-  if (failed(verifyBlockRegions(op)))
+/// C25 and C26.
+static LogicalResult verifyListsOfBackward(BackwardOp op) {
+  if (failed(verifyLists(op)))
     return failure();
   if (!op.getSizesOfBlocks())
     return success();
@@ -380,9 +426,9 @@ static LogicalResult verifySameExtents(BackwardOp op,
 
 LogicalResult BackwardOp::verify() {
   BackwardArrays arrays(*this);
-  if (failed(verifyTypes(*this, arrays)) || failed(verifyCopies(*this)) ||
-      failed(attention::verifyExtents(*this)) || failed(verifyPlaces(*this)) ||
-      failed(verifySameExtents(*this, arrays)))
+  if (failed(verifyDescriptions(*this)) || failed(verifyTypes(*this, arrays)) ||
+      failed(verifyCopies(*this)) || failed(attention::verifyExtents(*this)) ||
+      failed(verifyPlaces(*this)) || failed(verifySameExtents(*this, arrays)))
     return failure();
   for (auto [tensor, name, result] :
        {std::tuple(arrays.q, "dq", Value(getDq())),
@@ -396,7 +442,7 @@ LogicalResult BackwardOp::verify() {
     return failure();
   if (hasLengths() && !getAuxNumbers(/*ofEpilogue=*/false).empty())
     return emitOpError("expects no 'grad_aux' beside 'lengths'");
-  if (failed(verifyLists(*this)))
+  if (failed(verifyListsOfBackward(*this)))
     return failure();
   return verifyScaleAndMods(*this);
 }
@@ -415,8 +461,7 @@ LogicalResult BackwardOp::verifyRegions() {
       failed(verifyScalarRegion(*this, getScoreGradRegion(), "score_grad",
                                 {f32, f32, index, index, index, index},
                                 gradients)) ||
-      failed(verifyKeepMod(*this)) || failed(verifySequenceRegions(*this)) ||
-      failed(verifyListCode(*this)))
+      failed(verifyKeepMod(*this)))
     return failure();
   for (int64_t number : getAuxNumbers()) {
     FailureOr<AuxPlace> place = getAuxPlace(*this, number);

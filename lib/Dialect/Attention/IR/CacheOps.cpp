@@ -1,6 +1,7 @@
 //===- CacheOps.cpp - attention.rotary and attention.append ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "OldClauses.h"
 #include "ScalarRegions.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -76,6 +77,8 @@ void AppendOp::print(OpAsmPrinter &printer) {
   if (getScales())
     printer << " scales(" << getScales() << " : " << getScales().getType()
             << ")";
+  if (getSequences())
+    printer << " sequences " << getSequences();
   if (getLayout() != Layout::bhsd)
     printer << " layout " << stringifyLayout(getLayout());
   if (getMods())
@@ -85,7 +88,6 @@ void AppendOp::print(OpAsmPrinter &printer) {
                                  getOperandSegmentSizesAttrName()});
   printer << " : " << getSource().getType() << ", " << getCache().getType()
           << ", " << getFirst().getType();
-  printRegion(printer, "place", getPlace());
 }
 
 ParseResult AppendOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -108,7 +110,10 @@ ParseResult AppendOp::parse(OpAsmParser &parser, OperationState &result) {
   if (scales.size() > 1)
     return parser.emitError(scalesLoc)
            << "expects scales to be one operand, got " << scales.size();
-  if (parseLayout(parser, result, getLayoutAttrName(result.name)))
+  SmallVector<OpAsmParser::UnresolvedOperand, 1> sequences;
+  OldClauses old(parser, result);
+  if (parseValueOf(parser, "sequences", sequences) ||
+      parseLayout(parser, result, getLayoutAttrName(result.name)))
     return failure();
   ArrayAttr mods;
   if (succeeded(parser.parseOptionalKeyword("mods")) &&
@@ -123,21 +128,25 @@ ParseResult AppendOp::parse(OpAsmParser &parser, OperationState &result) {
     return parser.emitError(typeLoc)
            << "expects types of source, cache and first positions, got "
            << types.size();
-  if (parser.resolveOperands({source, cache, first}, types, typeLoc,
+  if (old.parsePlace() ||
+      parser.resolveOperands({source, cache, first}, types, typeLoc,
                              result.operands) ||
       parser.resolveOperands(aux, auxTypes, auxLoc, result.operands) ||
-      parser.resolveOperands(scales, scalesTypes, scalesLoc, result.operands))
+      parser.resolveOperands(scales, scalesTypes, scalesLoc, result.operands) ||
+      parser.resolveOperands(
+          sequences, SequencesType::get(builder.getContext()), result.operands))
     return failure();
-  result.addAttribute(
-      getOperandSegmentSizesAttrName(result.name),
-      builder.getDenseI32ArrayAttr({1, 1, 1, static_cast<int32_t>(aux.size()),
-                                    static_cast<int32_t>(scales.size())}));
+  int32_t segments[] = {1,
+                        1,
+                        1,
+                        static_cast<int32_t>(aux.size()),
+                        static_cast<int32_t>(scales.size()),
+                        static_cast<int32_t>(sequences.size())};
+  if (old.build(segments, std::size(segments) - 1))
+    return failure();
+  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
+                      builder.getDenseI32ArrayAttr(segments));
   result.addTypes(types[1]);
-  Region *place = result.addRegion();
-  Type index = builder.getIndexType();
-  if (succeeded(parser.parseOptionalKeyword("place")) &&
-      parseRegion(parser, *place, {index, index, index}, "place"))
-    return failure();
   return success();
 }
 
@@ -161,6 +170,20 @@ static LogicalResult verifyMods(AppendOp op) {
       return failure();
   }
   return success();
+}
+
+/// C5 and C6.
+static LogicalResult verifyPlace(AppendOp op) {
+  if (op.getSequences() && !op.getSequences().getDefiningOp<SequencesOp>())
+    return op.emitOpError("expects sequences that are the result of "
+                          "'attention.sequences'");
+  Region *place = op.findPlace();
+  if (!place)
+    return success();
+  if (place->walk([](LengthOp) { return WalkResult::interrupt(); })
+          .wasInterrupted())
+    return op.emitOpError("expects 'place_k' not to ask for a length");
+  return verifyReads(op, op.getAux(), *place, "place_k");
 }
 
 /// C9.
@@ -200,17 +223,17 @@ void AppendOp::getEffects(
 LogicalResult AppendOp::verify() {
   auto source = cast<RankedTensorType>(getSource().getType());
   auto cache = cast<RankedTensorType>(getCache().getType());
-  if (failed(verifySource(*this, source)))
+  if (failed(verifySource(*this, source)) || failed(verifyPlace(*this)))
     return failure();
   if (getResult().getType() != cache)
     return emitOpError("expects a result of the type of the cache, ")
            << cache << ", got " << getResult().getType();
   int64_t rank = 4;
-  if (!getPlace().empty())
-    if (auto yield = dyn_cast<YieldOp>(getPlace().front().getTerminator()))
+  if (Region *place = findPlace())
+    if (auto yield = dyn_cast<YieldOp>(place->front().getTerminator()))
       rank = yield.getValues().size() + 1;
   if (rank < 3)
-    return emitOpError("expects 'place' to yield two indices or more");
+    return emitOpError("expects 'place_k' to yield two indices or more");
   if (cache.getRank() != rank)
     return emitOpError("expects a cache of rank ")
            << rank << ", got " << cache.getRank();
@@ -233,7 +256,7 @@ LogicalResult AppendOp::verify() {
   if (failed(verifyCompatibleDims({heads, own})))
     return emitOpError("expects source and cache to agree in heads, got ")
            << heads << " and " << own;
-  bool hasPlace = !getPlace().empty() || getMods();
+  bool hasPlace = findPlace() || getMods();
   if (!hasPlace &&
       failed(verifyCompatibleDims({source.getDimSize(0), cache.getDimSize(0)})))
     return emitOpError("expects source and cache to agree in batch, got ")
@@ -243,42 +266,4 @@ LogicalResult AppendOp::verify() {
       failed(verifyScales(*this, source, is8Bit)))
     return failure();
   return verifyMods(*this);
-}
-
-LogicalResult AppendOp::verifyRegions() {
-  Type index = IndexType::get(getContext());
-  return verifyScalarRegion(*this, getAux(), getPlace(), "place",
-                            {index, index, index}, {});
-}
-
-void AppendOp::appendPlace(
-    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, const ModContext &,
-                                    ValueRange)>
-        build) {
-  Region &region = getPlace();
-  bool isNew = region.empty();
-  if (isNew)
-    for (Block &block = region.emplaceBlock(); block.getNumArguments() < 3;)
-      block.addArgument(IndexType::get(getContext()), getLoc());
-  Block &block = region.front();
-  auto b = ImplicitLocOpBuilder::atBlockEnd(getLoc(), &block);
-  SmallVector<Value> place(block.getArguments());
-  if (!isNew) {
-    b.setInsertionPoint(block.getTerminator());
-    place.assign(block.getTerminator()->operand_begin(),
-                 block.getTerminator()->operand_end());
-  }
-  ModContext context = {block.getArgument(0), block.getArgument(1), Value(),
-                        block.getArgument(2), getAux()};
-  auto cache = cast<RankedTensorType>(getCache().getType());
-  context.keyExtent =
-      cache.getDimSize(getRowAxis(getLayout(), cache.getRank()));
-  context.isWritten = true;
-  SmallVector<Value> edited = build(b, context, place);
-  if (isNew && edited == place)
-    block.erase();
-  else if (isNew)
-    YieldOp::create(b, edited);
-  else
-    block.getTerminator()->setOperands(edited);
 }

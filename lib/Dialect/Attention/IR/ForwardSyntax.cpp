@@ -1,5 +1,6 @@
 //===- ForwardSyntax.cpp - how attention.forward is written ---------------===//
 // SPDX-License-Identifier: Apache-2.0
+#include "OldClauses.h"
 #include "ScalarRegions.h"
 #include "mlir/IR/Builders.h"
 
@@ -29,8 +30,7 @@ static void printOperands(OpAsmPrinter &printer, ForwardOp op) {
     printer << " nibbles(" << op.getKeyScale() << ", " << op.getValueScale()
             << " : " << op.getKeyScale().getType() << ", "
             << op.getValueScale().getType() << ")";
-  if (op.getMaxQ())
-    printer << " max_q " << op.getMaxQ();
+  printDescriptions(printer, op);
   if (op.getSplits())
     printer << " splits " << op.getSplits();
   if (op.getSinks())
@@ -62,8 +62,8 @@ void ForwardOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict(
       (*this)->getAttrs(),
       {getLayoutAttrName(), getModsAttrName(), getLiteralScaleAttrName(),
-       getRowsAttrName(), getBlockSizesAttrName(), getQTermsAttrName(),
-       getGroupAttrName(), getTransposedVAttrName(), getKeptScaleAttrName(),
+       getRowsAttrName(), getQTermsAttrName(), getGroupAttrName(),
+       getTransposedVAttrName(), getKeptScaleAttrName(),
        getOperandSegmentSizesAttrName(), getResultSegmentSizeAttr()});
   printer << " : (" << getQ().getType() << ", " << getK().getType() << ", "
           << getV().getType() << ") -> ";
@@ -75,8 +75,6 @@ void ForwardOp::print(OpAsmPrinter &printer) {
   printRegion(printer, "mask_mod", getMaskMod());
   printRegion(printer, "keep_mod", getKeepMod());
   printRegion(printer, "epilogue", getEpilogue());
-  printSequenceRegions(printer, *this);
-  printBlocks(printer, *this);
 }
 
 namespace {
@@ -84,12 +82,13 @@ namespace {
 class ForwardParser {
 public:
   ForwardParser(OpAsmParser &parser, OperationState &result)
-      : parser(parser), result(result), builder(parser.getBuilder()) {}
+      : parser(parser), result(result), builder(parser.getBuilder()),
+        old(parser, result) {}
 
   ParseResult parse() {
     return failure(parseTensors() || parseScale() || parseScales() ||
                    parseNibbles() || parseCounts() || parseAttributes() ||
-                   parseTypes() || resolveOperands() || parseRegions());
+                   parseTypes() || parseRegions() || resolveOperands());
   }
 
 private:
@@ -106,12 +105,6 @@ private:
   ParseResult parseTyped(StringRef name, Typed &typed) {
     return parseTypedOperands(parser, name, typed.operands, typed.types,
                               typed.loc);
-  }
-  /// An operand behind a word, if the word is there.
-  ParseResult parseOptional(StringRef word, SmallVector<Operand, 1> &operand) {
-    if (failed(parser.parseOptionalKeyword(word)))
-      return success();
-    return parser.parseOperand(operand.emplace_back());
   }
   bool parseWord(StringRef word) {
     return succeeded(parser.parseOptionalKeyword(word));
@@ -132,10 +125,11 @@ private:
   Builder &builder;
   SmallVector<Operand, 3> tensors;
   Typed qv, aux, scales, nibbles, sinks, previous;
-  SmallVector<Operand, 1> scale, maxQ, splits;
+  SmallVector<Operand, 1> scale, sequences, blocks, splits;
   bool hasPlain = false, hasMaxLogits = false;
   FunctionType type;
   SMLoc typeLoc;
+  OldClauses old;
 };
 } // namespace
 
@@ -197,9 +191,11 @@ ParseResult ForwardParser::parseNibbles() {
   return success();
 }
 
-/// How much there is of queries and parts, and what sums begin with.
+/// What is known of sequences, blocks and parts, and what sums begin with.
 ParseResult ForwardParser::parseCounts() {
-  if (parseOptional("max_q", maxQ) || parseOptional("splits", splits))
+  if (parseValueOf(parser, "sequences", sequences) || old.parseMaxQ() ||
+      parseValueOf(parser, "blocks", blocks) ||
+      parseValueOf(parser, "splits", splits))
     return failure();
   sinks.loc = parser.getCurrentLocation();
   if (parseWord("sinks") &&
@@ -278,26 +274,41 @@ ParseResult ForwardParser::resolveOperands() {
   if (parser.resolveOperands(tensors, type.getInputs(), typeLoc,
                              result.operands) ||
       resolve(qv) || resolve(aux) || resolveAs(scale, builder.getF32Type()) ||
-      resolve(scales) || resolveAs(maxQ, index) || resolveAs(splits, index) ||
-      resolve(sinks) || resolve(previous) || resolve(nibbles))
+      resolve(scales) ||
+      resolveAs(sequences, SequencesType::get(builder.getContext())) ||
+      resolveAs(blocks, BlocksType::get(builder.getContext())) ||
+      resolveAs(splits, index) || resolve(sinks) || resolve(previous) ||
+      resolve(nibbles))
     return failure();
   auto count = [](const auto &operands) {
     return static_cast<int32_t>(operands.size());
   };
   int32_t ofPrevious = previous.size() / 2, ofNibbles = nibbles.size() / 2;
-  result.addAttribute(
-      ForwardOp::getOperandSegmentSizesAttrName(result.name),
-      builder.getDenseI32ArrayAttr({1, 1, 1, qv.size(), aux.size(),
-                                    count(scale), scales.size(), count(maxQ),
-                                    count(splits), sinks.size(), ofPrevious,
-                                    ofPrevious, ofNibbles, ofNibbles}));
+  SmallVector<int32_t> segments = {1,
+                                   1,
+                                   1,
+                                   qv.size(),
+                                   aux.size(),
+                                   count(scale),
+                                   scales.size(),
+                                   count(sequences),
+                                   count(blocks),
+                                   count(splits),
+                                   sinks.size(),
+                                   ofPrevious,
+                                   ofPrevious,
+                                   ofNibbles,
+                                   ofNibbles};
+  constexpr unsigned kSequences = 7;
+  if (old.build(segments, kSequences))
+    return failure();
+  result.addAttribute(ForwardOp::getOperandSegmentSizesAttrName(result.name),
+                      builder.getDenseI32ArrayAttr(segments));
   return success();
 }
 
 ParseResult ForwardParser::parseRegions() {
-  Region *score = result.addRegion(), *keep = result.addRegion();
-  Region *lengths = result.addRegion(), *placeQ = result.addRegion(),
-         *placeK = result.addRegion(), *blocks = result.addRegion(),
+  Region *score = result.addRegion(), *keep = result.addRegion(),
          *kept = result.addRegion(), *epilogue = result.addRegion();
   Type f32 = builder.getF32Type(), index = builder.getIndexType();
   SmallVector<Type> place(4, index), ofNumber = {f32};
@@ -306,11 +317,9 @@ ParseResult ForwardParser::parseRegions() {
       parseOptionalRegion(parser, *keep, place, "mask_mod") ||
       parseOptionalRegion(parser, *kept, place, "keep_mod") ||
       parseOptionalRegion(parser, *epilogue, ofNumber, "epilogue") ||
-      parseSequenceRegions(parser, *lengths, *placeQ, *placeK))
+      old.parseSequences())
     return failure();
-  return parseBlocks(parser, result,
-                     ForwardOp::getBlockSizesAttrName(result.name), *blocks,
-                     /*blocksByKey=*/nullptr);
+  return old.parseBlocks(/*withKeys=*/false);
 }
 
 ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {

@@ -75,6 +75,7 @@ Operands Operands::get(Operation *op) {
   SmallVector<Role> roles = cast<ScoredOpInterface>(op).getRoles();
   for (auto [role, value] : llvm::zip_equal(roles, values))
     operands.add(role, value);
+  operands.maxQ = cast<ScoredOpInterface>(op).getMaxQ();
   return operands;
 }
 
@@ -94,9 +95,9 @@ static SmallVector<Role> listRoles(Op op, ArrayRef<Role> operands,
 SmallVector<Role> ForwardOp::getRoles() {
   return listRoles(*this,
                    {Role::q, Role::k, Role::v, Role::qv, Role::aux, Role::scale,
-                    Role::scales, Role::maxQ, Role::splits, Role::sinks,
-                    Role::previousO, Role::previousLse, Role::keyScale,
-                    Role::valueScale},
+                    Role::scales, Role::sequences, Role::blocks, Role::splits,
+                    Role::sinks, Role::previousO, Role::previousLse,
+                    Role::keyScale, Role::valueScale},
                    {Role::o, Role::lse, Role::plain, Role::maxLogits});
 }
 
@@ -105,7 +106,7 @@ SmallVector<Role> BackwardOp::getRoles() {
       listRoles(*this,
                 {Role::q, Role::k, Role::v, Role::o, Role::lse, Role::outGrad,
                  Role::lseGrad, Role::q8, Role::scales, Role::aux, Role::scale,
-                 Role::maxQ},
+                 Role::sequences, Role::blocks},
                 {Role::dq, Role::dk, Role::dv, Role::auxGrads});
   // Copies are one group of operands in four roles.
   constexpr Role kCopies[] = {Role::q8, Role::k8, Role::v8, Role::outGrad8};

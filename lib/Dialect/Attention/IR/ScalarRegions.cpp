@@ -156,12 +156,10 @@ LogicalResult fa3::attention::verifyScaleAndMods(ScoredOpInterface op) {
 
 bool fa3::attention::isComputedIndex(Operation *read, Value index) {
   Region *region = read->getParentRegion();
-  if (isa<AppendOp>(region->getParentOp()))
-    return false;
   if (isOfSequences(region))
     return false;
   auto argument = dyn_cast<BlockArgument>(index);
-  bool isGiven = argument && isa<ScoredOpInterface, ListBlocksOp>(
+  bool isGiven = argument && isa<ScoredOpInterface, BlocksOp, ListBlocksOp>(
                                  argument.getOwner()->getParentOp());
   // Of blocks of queries and of entries the host knows no number.
   if (isOfBlocks(region) && isGiven)
@@ -219,18 +217,19 @@ static LogicalResult verifyMath(Operation *op, StringRef region) {
 
 /// What bufferization makes of a read of an auxiliary operand, which is memory
 /// already: attention-outline takes it back.
-static bool readsMemory(Operation &op) {
+bool fa3::attention::readsMemory(Operation &op) {
   return isa<memref::LoadOp, memref::DimOp>(op);
 }
 
-static bool isMemoryOf(Value memory, ValueRange aux) {
+bool fa3::attention::isMemoryOf(Value memory, ValueRange aux) {
   return llvm::any_of(aux, [&](Value value) {
     auto tensor = value.getDefiningOp<bufferization::ToTensorOp>();
     return tensor && tensor.getBuffer() == memory;
   });
 }
 
-LogicalResult fa3::attention::verifyScalarRegion(Operation *op, ValueRange aux,
+LogicalResult fa3::attention::verifyScalarRegion(Operation *op,
+                                                 std::optional<ValueRange> aux,
                                                  Region &region, StringRef name,
                                                  ArrayRef<Type> arguments,
                                                  ArrayRef<Type> results) {
@@ -262,11 +261,11 @@ LogicalResult fa3::attention::verifyScalarRegion(Operation *op, ValueRange aux,
            << count;
   for (Operation &inner : block.without_terminator()) {
     if (isa<tensor::ExtractOp, tensor::DimOp>(inner)) {
-      if (!llvm::is_contained(aux, inner.getOperand(0)))
+      if (aux && !llvm::is_contained(*aux, inner.getOperand(0)))
         return inner.emitOpError("in '")
                << name << "' reads a tensor that is not an auxiliary operand";
     } else if (readsMemory(inner)) {
-      if (!isMemoryOf(inner.getOperand(0), aux))
+      if (aux && !isMemoryOf(inner.getOperand(0), *aux))
         return inner.emitOpError("in '")
                << name << "' reads memory that is not an auxiliary operand";
     } else if (isa<math::MathDialect>(inner.getDialect())) {
@@ -287,7 +286,7 @@ LogicalResult fa3::attention::verifyScalarRegion(Operation *op, ValueRange aux,
       if (operand.getParentRegion() &&
           !region.isAncestor(operand.getParentRegion()) &&
           !operand.getType().isIntOrIndexOrFloat() &&
-          !llvm::is_contained(aux, operand) && !readsMemory(inner))
+          !isa<tensor::ExtractOp, tensor::DimOp>(inner) && !readsMemory(inner))
         return inner.emitOpError("in '")
                << name << "' captures a value of type " << operand.getType()
                << "; only scalars and auxiliary operands may be captured";

@@ -62,11 +62,12 @@ mlir::LogicalResult verifyGroup(mlir::Operation *op,
 /// C11 and C12 of both operations, C23 of forward.
 mlir::LogicalResult verifyScaleAndMods(ScoredOpInterface op);
 
-/// C7 to C10 of both operations, C16, C17 and C22 of forward and C15 of
-/// backward, for one region;
-/// `results` are null for any number of indices.
+/// C7 to C10 of both operations, C22 of forward and C15 of backward, for one
+/// region, and the constraints of what describes sequences and blocks. `aux`
+/// are the tensors that it may read, null for any; `results` are null for any
+/// number of indices.
 mlir::LogicalResult verifyScalarRegion(mlir::Operation *op,
-                                       mlir::ValueRange aux,
+                                       std::optional<mlir::ValueRange> aux,
                                        mlir::Region &region,
                                        llvm::StringRef name,
                                        llvm::ArrayRef<mlir::Type> arguments,
@@ -95,28 +96,42 @@ mlir::LogicalResult verifyCopies(BackwardOp op);
 /// C18 of forward and C20 of backward: a place comes with lengths.
 mlir::LogicalResult verifyPlaces(ScoredOpInterface op);
 
-/// C16 and C17 of forward, C18 and C19 of backward.
-mlir::LogicalResult verifySequenceRegions(ScoredOpInterface op);
+/// Sequences and blocks are of the operations for that, and their code reads
+/// auxiliary operands: C16 and C17 of forward, C18 and C19 of backward.
+mlir::LogicalResult verifyDescriptions(ScoredOpInterface op);
+/// The same for one region.
+mlir::LogicalResult verifyReads(mlir::Operation *op, mlir::ValueRange aux,
+                                mlir::Region &region, llvm::StringRef name);
 
-/// Parses and prints `lengths`, `place_q` and `place_k`, as far as they are
-/// there.
-mlir::ParseResult parseSequenceRegions(mlir::OpAsmParser &parser,
-                                       mlir::Region &lengths,
-                                       mlir::Region &placeQ,
-                                       mlir::Region &placeK);
-void printSequenceRegions(mlir::OpAsmPrinter &printer, ScoredOpInterface op);
+/// Parses and prints `sequences %s` and `blocks %l`, as far as they are there.
+mlir::ParseResult parseValueOf(
+    mlir::OpAsmParser &parser, llvm::StringRef keyword,
+    llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &operand);
+void printDescriptions(mlir::OpAsmPrinter &printer, ScoredOpInterface op);
 
-/// Parses and prints `blocks [m, n]` and, unless its region is null,
-/// `blocks_by_key`, as far as they are there; `name` is that of the sizes.
-mlir::ParseResult parseBlocks(mlir::OpAsmParser &parser,
-                              mlir::OperationState &result,
-                              mlir::StringAttr name, mlir::Region &blocks,
-                              mlir::Region *blocksByKey);
-void printBlocks(mlir::OpAsmPrinter &printer, ScoredOpInterface op);
+/// Directives of attention.sequences and attention.blocks: a keyword and code
+/// that takes `count` indices, and sizes in brackets.
+mlir::ParseResult parseIndexCode(mlir::OpAsmParser &parser,
+                                 mlir::Region &region, llvm::StringRef keyword,
+                                 unsigned count);
+void printIndexCode(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                    mlir::Region &region, llvm::StringRef keyword,
+                    unsigned count);
+mlir::ParseResult parseSizes(mlir::OpAsmParser &parser,
+                             mlir::DenseI64ArrayAttr &sizes);
+void printSizes(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                mlir::DenseI64ArrayAttr sizes);
 
-/// C24 and C25 of both operations, but for the regions, and those.
-mlir::LogicalResult verifyBlockRegions(ScoredOpInterface op);
-mlir::LogicalResult verifyListCode(ScoredOpInterface op);
+/// Whether an operation reads memory, as bufferization has it, and whether that
+/// is the memory of an auxiliary operand.
+bool readsMemory(mlir::Operation &op);
+bool isMemoryOf(mlir::Value memory, mlir::ValueRange aux);
+
+/// C25 of both operations.
+mlir::LogicalResult verifyLists(ScoredOpInterface op);
+/// C1 of attention.blocks.
+mlir::LogicalResult verifySizesOfBlocks(mlir::Operation *op,
+                                        std::pair<int64_t, int64_t> sizes);
 
 } // namespace fa3::attention
 

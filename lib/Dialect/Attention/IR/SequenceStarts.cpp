@@ -45,10 +45,11 @@ static bool isWithinNext(Value length, Value sequence, Value starts) {
 
 std::optional<unsigned> fa3::attention::getSequenceStarts(ScoredOpInterface op,
                                                           Sequence sequence) {
-  Region &place = op.getPlaceRegion(sequence);
-  Region &lengths = op.getLengthsRegion();
-  if (place.empty() || lengths.empty())
+  Region *placeOrNull = op.findPlace(sequence),
+         *lengthsOrNull = op.findLengths();
+  if (!placeOrNull || !lengthsOrNull)
     return std::nullopt;
+  Region &place = *placeOrNull, &lengths = *lengthsOrNull;
   // Nothing but the head is beside the row.
   ValueRange indices = place.front().getTerminator()->getOperands();
   if (indices.size() != 2 || indices[0] != place.getArgument(1))
@@ -80,11 +81,11 @@ static bool dependsOn(Value value, Value argument) {
 }
 
 bool fa3::attention::mayShareKeys(ScoredOpInterface op) {
-  Region &place = op.getPlaceRegion(Sequence::key);
-  if (place.empty())
+  Region *place = op.findPlace(Sequence::key);
+  if (!place)
     return false;
-  Value sequence = place.getArgument(0), key = place.getArgument(2);
-  ValueRange indices = place.front().getTerminator()->getOperands();
+  Value sequence = place->getArgument(0), key = place->getArgument(2);
+  ValueRange indices = place->front().getTerminator()->getOperands();
   Value row = indices.back();
   auto sum = row.getDefiningOp<arith::AddIOp>();
   bool isApart = row == key;

@@ -1,8 +1,8 @@
 //===- Sequences.cpp - lengths and places of sequences --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What forward and backward share of sequences that have lengths of their own
-// and lie anywhere.
+// What operations share that take attention.sequences: accessors, and code that
+// mods add to it.
 //===----------------------------------------------------------------------===//
 
 #include "ScalarRegions.h"
@@ -21,25 +21,54 @@ static bool hasMod(ScoredOpInterface op,
          });
 }
 
-bool fa3::attention::hasPlace(Operation *operation, Sequence sequence) {
-  auto op = cast<ScoredOpInterface>(operation);
-  return !op.getPlaceRegion(sequence).empty() ||
-         hasMod(op,
+/// The sequences that an operation takes; null for none.
+static SequencesOp getSequences(Operation *op) {
+  auto append = dyn_cast<AppendOp>(op);
+  Value value = append ? Value(append.getSequences())
+                       : cast<ScoredOpInterface>(op).getSequences();
+  return value ? value.getDefiningOp<SequencesOp>() : SequencesOp();
+}
+
+static Region *orNull(Region &region) {
+  return region.empty() ? nullptr : &region;
+}
+
+Region *fa3::attention::findLengths(Operation *op) {
+  SequencesOp sequences = getSequences(op);
+  return sequences ? orNull(sequences.getLengths()) : nullptr;
+}
+
+Region *fa3::attention::findPlace(Operation *op, Sequence sequence) {
+  SequencesOp sequences = getSequences(op);
+  return sequences ? orNull(sequences.getPlace(sequence)) : nullptr;
+}
+
+Value fa3::attention::getMaxQ(Operation *op) {
+  SequencesOp sequences = getSequences(op);
+  return sequences ? sequences.getMaxQ() : Value();
+}
+
+Region *AppendOp::findPlace() {
+  return fa3::attention::findPlace(*this, Sequence::key);
+}
+
+bool fa3::attention::hasPlace(Operation *op, Sequence sequence) {
+  return findPlace(op, sequence) ||
+         hasMod(cast<ScoredOpInterface>(op),
                 [&](ModAttrInterface mod) { return mod.hasPlace(sequence); });
 }
 
-bool fa3::attention::hasLengths(Operation *operation) {
-  auto op = cast<ScoredOpInterface>(operation);
-  return !op.getLengthsRegion().empty() ||
-         hasMod(op, [](ModAttrInterface mod) { return mod.hasLengths(); });
+bool fa3::attention::hasLengths(Operation *op) {
+  return findLengths(op) ||
+         hasMod(cast<ScoredOpInterface>(op),
+                [](ModAttrInterface mod) { return mod.hasLengths(); });
 }
 
 int64_t fa3::attention::getPlaceRank(Operation *operation, Sequence sequence) {
   auto op = cast<ScoredOpInterface>(operation);
   int64_t rank = 3;
-  Region &region = op.getPlaceRegion(sequence);
-  if (!region.empty())
-    if (auto yield = dyn_cast<YieldOp>(region.front().getTerminator()))
+  if (Region *region = findPlace(op, sequence))
+    if (auto yield = dyn_cast<YieldOp>(region->front().getTerminator()))
       rank = yield.getValues().size();
   if (ArrayAttr mods = op.getModsAttr())
     for (Attribute attribute : mods)
@@ -49,10 +78,7 @@ int64_t fa3::attention::getPlaceRank(Operation *operation, Sequence sequence) {
 }
 
 bool fa3::attention::isOfSequences(Region *region) {
-  auto op = dyn_cast<ScoredOpInterface>(region->getParentOp());
-  return op &&
-         (region == &op.getLengthsRegion() || region == &op.getPlaceQRegion() ||
-          region == &op.getPlaceKRegion());
+  return isa<SequencesOp>(region->getParentOp());
 }
 
 LogicalResult fa3::attention::verifyPlaces(ScoredOpInterface op) {
@@ -65,38 +91,46 @@ LogicalResult fa3::attention::verifyPlaces(ScoredOpInterface op) {
   return success();
 }
 
-LogicalResult fa3::attention::verifySequenceRegions(ScoredOpInterface op) {
-  Type index = IndexType::get(op->getContext());
-  if (failed(verifyScalarRegion(op, op.getLengthsRegion(), "lengths", index,
-                                {index, index})) ||
-      failed(verifyScalarRegion(op, op.getPlaceQRegion(), "place_q",
-                                {index, index, index}, {})))
-    return failure();
-  return verifyScalarRegion(op, op.getPlaceKRegion(), "place_k",
-                            {index, index, index}, {});
+//===----------------------------------------------------------------------===//
+// Construction
+//===----------------------------------------------------------------------===//
+
+/// The sequences of an operation, with nothing in them where it has none, in
+/// front of it and taken by nothing else.
+static SequencesOp getOrCreateSequences(Operation *op) {
+  ownDescriptions(op);
+  if (SequencesOp sequences = getSequences(op))
+    return sequences;
+  OpBuilder builder(op);
+  auto sequences = SequencesOp::create(builder, op->getLoc(),
+                                       SequencesType::get(op->getContext()),
+                                       /*maxQ=*/Value());
+  auto append = dyn_cast<AppendOp>(op);
+  MutableOperandRange operand =
+      append ? append.getSequencesMutable()
+             : cast<ScoredOpInterface>(op).getSequencesMutable();
+  operand.assign(sequences.getResult());
+  return sequences;
 }
 
-ParseResult fa3::attention::parseSequenceRegions(OpAsmParser &parser,
-                                                 Region &lengths,
-                                                 Region &placeQ,
-                                                 Region &placeK) {
-  Type index = parser.getBuilder().getIndexType();
-  if (succeeded(parser.parseOptionalKeyword("lengths")) &&
-      parseRegion(parser, lengths, index, "lengths"))
-    return failure();
-  for (auto [region, keyword] :
-       {std::pair(&placeQ, "place_q"), std::pair(&placeK, "place_k")})
-    if (succeeded(parser.parseOptionalKeyword(keyword)) &&
-        parseRegion(parser, *region, {index, index, index}, keyword))
-      return failure();
-  return success();
+/// Takes away sequences that say nothing.
+static void dropIfEmpty(Operation *op, SequencesOp sequences) {
+  if (!sequences.isEmpty())
+    return;
+  auto append = dyn_cast<AppendOp>(op);
+  MutableOperandRange operand =
+      append ? append.getSequencesMutable()
+             : cast<ScoredOpInterface>(op).getSequencesMutable();
+  operand.clear();
+  sequences.erase();
 }
 
-void fa3::attention::printSequenceRegions(OpAsmPrinter &printer,
-                                          ScoredOpInterface op) {
-  printRegion(printer, "lengths", op.getLengthsRegion());
-  printRegion(printer, "place_q", op.getPlaceQRegion());
-  printRegion(printer, "place_k", op.getPlaceKRegion());
+/// The block of a region, made if it has none, with so many indices.
+static Block &getOrCreateBlock(Region &region, unsigned count, Location loc) {
+  if (region.empty())
+    for (Block &block = region.emplaceBlock(); block.getNumArguments() < count;)
+      block.addArgument(IndexType::get(loc.getContext()), loc);
+  return region.front();
 }
 
 /// Rows of k along its sequence dimension.
@@ -107,13 +141,11 @@ static int64_t getKeyExtent(ScoredOpInterface op) {
 
 void fa3::attention::appendLengths(Operation *operation, LengthsBuilder build) {
   auto op = cast<ScoredOpInterface>(operation);
-  Location loc = op->getLoc();
-  Region &region = op.getLengthsRegion();
+  SequencesOp sequences = getOrCreateSequences(op);
+  Region &region = sequences.getLengths();
   bool isNew = region.empty();
-  if (isNew)
-    region.emplaceBlock().addArgument(IndexType::get(op->getContext()), loc);
-  Block &block = region.front();
-  auto b = ImplicitLocOpBuilder::atBlockEnd(loc, &block);
+  Block &block = getOrCreateBlock(region, 1, op->getLoc());
+  auto b = ImplicitLocOpBuilder::atBlockEnd(op->getLoc(), &block);
   Value queries, keys;
   if (!isNew) {
     b.setInsertionPoint(block.getTerminator());
@@ -125,7 +157,7 @@ void fa3::attention::appendLengths(Operation *operation, LengthsBuilder build) {
   auto [newQueries, newKeys] = build(b, context, queries, keys);
   if (isNew && !newQueries && !newKeys) {
     block.erase();
-    return;
+    return dropIfEmpty(op, sequences);
   }
   auto orExtent = [&](Value length, Sequence sequence) -> Value {
     return length ? length : LengthOp::create(b, b.getIndexType(), sequence);
@@ -138,34 +170,54 @@ void fa3::attention::appendLengths(Operation *operation, LengthsBuilder build) {
     block.getTerminator()->setOperands(values);
 }
 
-void fa3::attention::appendPlace(Operation *operation, Sequence sequence,
-                                 PlaceBuilder build) {
-  auto op = cast<ScoredOpInterface>(operation);
-  Location loc = op->getLoc();
-  Region &region = op.getPlaceRegion(sequence);
+/// Edits the place of queries or of keys of an operation; `context` has what is
+/// known of that.
+static void appendPlaceTo(Operation *op, SequencesOp sequences,
+                          Sequence sequence, ModContext context,
+                          PlaceBuilder build) {
+  Region &region = sequences.getPlace(sequence);
   bool isNew = region.empty();
-  if (isNew)
-    for (Block &block = region.emplaceBlock(); block.getNumArguments() < 3;)
-      block.addArgument(IndexType::get(op->getContext()), loc);
-  Block &block = region.front();
-  auto b = ImplicitLocOpBuilder::atBlockEnd(loc, &block);
+  Block &block = getOrCreateBlock(region, 3, op->getLoc());
+  auto b = ImplicitLocOpBuilder::atBlockEnd(op->getLoc(), &block);
   SmallVector<Value> place(block.getArguments());
   if (!isNew) {
     b.setInsertionPoint(block.getTerminator());
     place.assign(block.getTerminator()->operand_begin(),
                  block.getTerminator()->operand_end());
   }
-  bool isQuery = sequence == Sequence::query;
-  Value row = block.getArgument(2);
-  ModContext context = {block.getArgument(0), block.getArgument(1),
-                        isQuery ? row : Value(), isQuery ? Value() : row,
-                        op.getAux()};
-  context.keyExtent = getKeyExtent(op);
+  context.batch = block.getArgument(0);
+  context.head = block.getArgument(1);
+  (sequence == Sequence::query ? context.query : context.key) =
+      block.getArgument(2);
   SmallVector<Value> edited = build(b, context, place);
-  if (isNew && edited == place)
+  if (isNew && edited == place) {
     block.erase();
-  else if (isNew)
+    return dropIfEmpty(op, sequences);
+  }
+  if (isNew)
     YieldOp::create(b, edited);
   else
     block.getTerminator()->setOperands(edited);
+}
+
+void fa3::attention::appendPlace(Operation *operation, Sequence sequence,
+                                 PlaceBuilder build) {
+  auto op = cast<ScoredOpInterface>(operation);
+  // It is an operand: others may move for it.
+  SequencesOp sequences = getOrCreateSequences(op);
+  ModContext context;
+  context.aux = op.getAux();
+  context.keyExtent = getKeyExtent(op);
+  appendPlaceTo(op, sequences, sequence, context, build);
+}
+
+void AppendOp::appendPlace(PlaceBuilder build) {
+  SequencesOp sequences = getOrCreateSequences(*this);
+  ModContext context;
+  context.aux = getAux();
+  auto cache = cast<RankedTensorType>(getCache().getType());
+  context.keyExtent =
+      cache.getDimSize(getRowAxis(getLayout(), cache.getRank()));
+  context.isWritten = true;
+  appendPlaceTo(*this, sequences, Sequence::key, context, build);
 }

@@ -41,11 +41,12 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 func.func @f(%q: tensor<2x8x256x64xf16>, %n: index, %l: tensor<2xi32>) -> tensor<2x8x256x64xf16> {
+  %sequences = attention.sequences max_q %n
   // expected-error @below {{cannot be tiled by queries: it has a 'max_q'}}
   // expected-error @below {{to tile operation}}
   // expected-error @below {{failed to generate tiling loops}}
   // expected-note @below {{when applied to this op}}
-  %o = attention.forward %q, %q, %q aux(%l : tensor<2xi32>) max_q %n mods [#attention.used<q = 0>] : (tensor<2x8x256x64xf16>, tensor<2x8x256x64xf16>, tensor<2x8x256x64xf16>) -> tensor<2x8x256x64xf16>
+  %o = attention.forward %q, %q, %q aux(%l : tensor<2xi32>) sequences %sequences mods [#attention.used<q = 0>] : (tensor<2x8x256x64xf16>, tensor<2x8x256x64xf16>, tensor<2x8x256x64xf16>) -> tensor<2x8x256x64xf16>
   return %o : tensor<2x8x256x64xf16>
 }
 module attributes {transform.with_named_sequence} {

@@ -148,13 +148,14 @@ func.func @batches(%n: tensor<2x2x?x64xf16>, %k: tensor<2x2x?x64xf16>, %m: tenso
 !t = tensor<?x2x?x64xf16>
 !f = tensor<?xi32>
 func.func @index(%n: !t, %k: !t, %f: !f, %a: tensor<?xi32>) {
-  %0 = attention.append %n, %k at %f aux(%a : tensor<?xi32>) : !t, !t, !f
-    place (%b, %h, %j) {
+  %sequences = attention.sequences
+    place_k (%b, %h, %j) {
       %c-1 = arith.constant -1 : index
       // expected-error @+1 {{expects indices of at least 0, got -1}}
       %x = tensor.extract %a[%c-1] : tensor<?xi32>
       %p = arith.index_cast %x : i32 to index
       attention.yield %p, %h, %j : index, index, index
     }
+  %0 = attention.append %n, %k at %f aux(%a : tensor<?xi32>) sequences %sequences : !t, !t, !f
   return
 }

@@ -17,12 +17,13 @@
 // CALL-NEXT: mask_mod (%[[N:.*]], %{{.*}}, %[[I:.*]], %{{.*}}) {
 // CALL: tensor.extract %[[D]][%[[N]], %[[I]]]
 // CALL: arith.cmpi slt, %{{.*}}, %[[W]]
-// CALL: attention.forward {{.*}} aux(%[[BIAS]], %[[D]], %[[L0]], %[[L1]], %[[L2]], %[[L3]] :
-// APART: attention.forward {{.*}} aux(%[[BIAS]], %[[D]], %[[COUNT]], %[[INDEX]], %[[FULL]], %[[OF_FULL]] :
-// CHECK: mask_mod
-// CALL: blocks [128, 128] (%[[LB:.*]], %{{.*}}, %[[M:.*]], %{{.*}}) {
+// CALL: %[[BLOCKS:.*]] = attention.blocks [128, 128]
+// CALL-NEXT: by_query (%[[LB:.*]], %{{.*}}, %[[M:.*]], %{{.*}}) {
 // CALL: tensor.extract %[[L0]][%[[LB]], %c0{{.*}}, %{{.*}}]
-// APART: blocks [64, 32]
+// APART: %[[BLOCKS:.*]] = attention.blocks [64, 32]
+// CALL: attention.forward {{.*}} aux(%[[BIAS]], %[[D]], %[[L0]], %[[L1]], %[[L2]], %[[L3]] : {{.*}} blocks %[[BLOCKS]] :
+// APART: attention.forward {{.*}} aux(%[[BIAS]], %[[D]], %[[COUNT]], %[[INDEX]], %[[FULL]], %[[OF_FULL]] : {{.*}} blocks %[[BLOCKS]] :
+// CHECK: mask_mod
 // CALL-NOT: func.func
 // APART: func.func @documents_blocks(
 // APART-SAME: %[[D:[^:]*]]: tensor<?x?xi32> {tile.name = "document"}, %[[W:[^:]*]]: index {tile.name = "width"}, %[[B:[^:]*]]: index {tile.name = "batch"}, %[[SQ:[^:]*]]: index {tile.name = "queries"}, %[[SK:[^:]*]]: index {tile.name = "keys"})

@@ -41,14 +41,15 @@ func.func @sinks(%q: !t, %s: tensor<2xf32>) -> !t {
 !t = tensor<1x2x?x64xf16>
 
 func.func @blocks(%q: !t, %s: tensor<1x1x?xi32>) -> !t {
-  // expected-error @+1 {{has no gradients that are known with lists of blocks}}
-  %o = attention.forward %q, %q, %q aux(%s : tensor<1x1x?xi32>) : (!t, !t, !t) -> !t
-    blocks [128, 128] (%b, %h, %m, %t) {
+  %blocks = attention.blocks [128, 128]
+    by_query (%b, %h, %m, %t) {
       %c0 = arith.constant 0 : index
       %x = tensor.extract %s[%c0, %c0, %m] : tensor<1x1x?xi32>
       %n = arith.index_cast %x : i32 to index
       attention.yield %n, %t, %c0, %c0 : index, index, index, index
     }
+  // expected-error @+1 {{has no gradients that are known with lists of blocks}}
+  %o = attention.forward %q, %q, %q aux(%s : tensor<1x1x?xi32>) blocks %blocks : (!t, !t, !t) -> !t
   return %o : !t
 }
 

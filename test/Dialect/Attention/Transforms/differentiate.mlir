@@ -55,14 +55,14 @@ func.func @bias(%q: !q, %k: !k, %slopes: !s {tile.name = "slopes"}, %bias: !b {t
 // CHECK: func.func @packed_backward(
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<?x4x64xbf16>, %[[CU:[^:]*]]: tensor<?xi32>, %[[MAX:[^:]*]]: i32, %[[O:[^:]*]]: tensor<?x4x64xbf16>, %[[L:[^:]*]]: tensor<4x?xf32>, %[[G:[^:]*]]: tensor<?x4x64xbf16>)
 // CHECK: %[[MOST:.*]] = arith.index_cast %[[MAX]]
-// CHECK: attention.backward %[[Q]], %[[Q]], %[[Q]], %[[O]], %[[L]], %[[G]] aux(%[[CU]] : tensor<?xi32>) max_q %[[MOST]] layout bshd mods [#attention.packed<q = 0>]
-// CHECK: lengths (%{{.*}}) {
+// CHECK: %[[S:.*]] = attention.sequences max_q %[[MOST]]
+// CHECK-NEXT: lengths (%{{.*}}) {
 // CHECK: place_k (%[[B:.*]], %[[H:.*]], %[[J:.*]]) {
 // CHECK: tensor.extract %[[CU]][%[[B]]]
+// CHECK: attention.backward %[[Q]], %[[Q]], %[[Q]], %[[O]], %[[L]], %[[G]] aux(%[[CU]] : tensor<?xi32>) sequences %[[S]] layout bshd mods [#attention.packed<q = 0>]
 func.func @packed(%q: tensor<?x4x64xbf16>, %cu: tensor<?xi32>, %max: i32) -> tensor<?x4x64xbf16> {
   %most = arith.index_cast %max : i32 to index
-  %o = attention.forward %q, %q, %q aux(%cu : tensor<?xi32>) max_q %most layout bshd mods [#attention.packed<q = 0>]
-    : (tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>) -> tensor<?x4x64xbf16>
+  %sequences = attention.sequences max_q %most
     lengths (%b) {
       %keys = attention.length key
       attention.yield %keys, %keys : index, index
@@ -73,6 +73,8 @@ func.func @packed(%q: tensor<?x4x64xbf16>, %cu: tensor<?xi32>, %max: i32) -> ten
       %row = arith.addi %first, %j : index
       attention.yield %h, %row : index, index
     }
+  %o = attention.forward %q, %q, %q aux(%cu : tensor<?xi32>) sequences %sequences layout bshd mods [#attention.packed<q = 0>]
+    : (tensor<?x4x64xbf16>, tensor<?x4x64xbf16>, tensor<?x4x64xbf16>) -> tensor<?x4x64xbf16>
   return %o : tensor<?x4x64xbf16>
 }
 

@@ -87,6 +87,18 @@ struct KeptShare {
 /// None if p is not at least 0 and less than 1 in f32.
 std::optional<KeptShare> getKeptShare(double p);
 
+/// Whether an operation tells attention of sequences or blocks: it computes
+/// nothing where it stands.
+bool isDescription(mlir::Operation *op);
+/// Those that an operation takes.
+llvm::SmallVector<mlir::Operation *> getDescriptions(mlir::Operation *op);
+/// Makes them its own: copies, if others take them too, right in front of it.
+void ownDescriptions(mlir::Operation *op);
+/// Erases an operation, and descriptions that nothing else takes.
+void eraseWithDescriptions(mlir::Operation *op);
+/// All regions with code of an operation, with those of its descriptions.
+llvm::SmallVector<mlir::Region *> listCode(mlir::Operation *op);
+
 /// Whether a region says lengths or places of sequences.
 bool isOfSequences(mlir::Region *region);
 /// Whether a region edits the output, or has the gradient of that code.
@@ -132,6 +144,10 @@ using ListsBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::ImplicitLocOpBuilder &, const ModContext &)>;
 
 /// What the methods of ScoredOpInterface of these names do.
+mlir::Region *findLengths(mlir::Operation *op);
+mlir::Region *findPlace(mlir::Operation *op, Sequence sequence);
+mlir::Region *findList(mlir::Operation *op, Sequence by);
+mlir::Value getMaxQ(mlir::Operation *op);
 bool hasPlace(mlir::Operation *op, Sequence sequence);
 bool hasLengths(mlir::Operation *op);
 int64_t getPlaceRank(mlir::Operation *op, Sequence sequence);
@@ -147,6 +163,8 @@ void addBlocks(mlir::Operation *op, Sequence by,
 #include "fa3/Dialect/Attention/IR/AttentionAttrInterfaces.h.inc"
 #include "fa3/Dialect/Attention/IR/AttentionDialect.h.inc"
 #include "fa3/Dialect/Attention/IR/AttentionOpInterfaces.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "fa3/Dialect/Attention/IR/AttentionTypes.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "fa3/Dialect/Attention/IR/AttentionAttributes.h.inc"
 #define GET_OP_CLASSES

@@ -55,15 +55,15 @@ def Attention_RotaryOp : Attention_Op<"rotary", [
 }
 
 def Attention_AppendOp : Attention_Op<"append", [
-    SingleBlock, AttrSizedOperandSegments,
+    AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "puts new keys or values into a cache";
   let description = [{
-    Row t of sequence b becomes key j = first[b] + t of the sequence. `place`
-    takes (index b, key head, j) and yields where that key is in the cache, all
-    indices but the last, as `place_k` of `attention.forward` does; without it a
-    key is at (b, head, j). `mods` fill it in: those that say where keys are, as
-    there (`#attention.batch_index`, `#attention.leftpad`, `#attention.paged`). A
+    Row t of sequence b becomes key j = first[b] + t of the sequence. `place_k` of
+    `sequences`, which may be those of the attention that reads the cache, says
+    where that key is in the cache; without it a key is at (b, head, j). `mods`
+    fill it in: those that say where keys are, as for `attention.forward`
+    (`#attention.batch_index`, `#attention.leftpad`, `#attention.paged`). A
     key below 0, or whose place is not inside of the cache, is dropped: nothing
     outside of the cache is written whatever the arrays hold. Where two new keys
     have one place, one of them is there.
@@ -93,10 +93,9 @@ def Attention_AppendOp : Attention_Op<"append", [
         the last extent is a multiple of 16.
     C3. they agree in heads, and without a place in the batch extent.
     C4. first has rank 1, elements of i32 and the batch extent of the source.
-    C5. a place has arguments (index, index, index) and yields indices, at least
-        two; the last but one is the head that it takes.
-    C6. the place holds what regions of `attention.forward` may (C9, C10 and C22
-        there), but not `attention.length`.
+    C5. sequences are the result of `attention.sequences`.
+    C6. their place_k reads auxiliary operands and no other tensors, and holds no
+        `attention.length`.
     C7. mods say where keys are, each fit for its operands, at most 64.
     C8. static extents are at most 2^30.
     C9. scales come with a cache of 8 bits, have rank 3 and f32, and the extents of
@@ -105,18 +104,18 @@ def Attention_AppendOp : Attention_Op<"append", [
   let arguments = (ins AnyRankedTensor:$source, AnyRankedTensor:$cache,
                        AnyRankedTensor:$first, Variadic<AnyRankedTensor>:$aux,
                        Optional<AnyRankedTensor>:$scales,
+                       Optional<Attention_Sequences>:$sequences,
                        DefaultValuedAttr<Attention_Layout, "::fa3::attention::Layout::bhsd">:$layout,
                        OptionalAttr<ArrayAttr>:$mods);
   let results = (outs AnyRankedTensor:$result);
-  let regions = (region MaxSizedRegion<1>:$place);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
-  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
+    /// Code that says where a key is, null for none.
+    ::mlir::Region *findPlace();
     /// Edits what the place yields. Nothing changes when `build` gives back what
     /// it was given.
-    void appendPlace(::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(
-        ::mlir::ImplicitLocOpBuilder &, const ModContext &, ::mlir::ValueRange)> build);
+    void appendPlace(PlaceBuilder build);
     /// Positions of the dimensions in a tensor of this layout.
     static int64_t getHeadAxis(Layout layout, int64_t rank) {
       return rank - (layout == Layout::bhsd ? 3 : 2);

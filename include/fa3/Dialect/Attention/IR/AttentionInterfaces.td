@@ -119,14 +119,18 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
                     "::mlir::FloatAttr", "getKeptScaleAttr">,
     InterfaceMethod<"Sets that factor.", "void", "setKeptScaleAttr",
                     (ins "::mlir::FloatAttr":$scale)>,
-    InterfaceMethod<"Code that says how many queries and keys a sequence has.",
-                    "::mlir::Region &", "getLengthsRegion">,
-    InterfaceMethod<"Code that says where a query is.", "::mlir::Region &",
-                    "getPlaceQRegion">,
-    InterfaceMethod<"Code that says where a key is.", "::mlir::Region &",
-                    "getPlaceKRegion">,
-    InterfaceMethod<"Bound of the queries of a sequence, null for none.",
-                    "::mlir::Value", "getMaxQ">,
+    InterfaceMethod<"Its `attention.sequences`, null for none.",
+                    "::mlir::Value", "getSequences">,
+    InterfaceMethod<"The operand that this is.", "::mlir::MutableOperandRange",
+                    "getSequencesMutable">,
+    InterfaceMethod<"Its `attention.blocks`, null for none.", "::mlir::Value",
+                    "getBlocks">,
+    InterfaceMethod<"The operand that this is.", "::mlir::MutableOperandRange",
+                    "getBlocksMutable">,
+    InterfaceMethod<
+      [{All regions of its code, with those that are not its own: they come where
+        kernels take what they capture. Some may be empty.}],
+      "::llvm::SmallVector<::mlir::Region *>", "listCode">,
     InterfaceMethod<"One-line modifications, null for none.",
                     "::mlir::ArrayAttr", "getModsAttr">,
     InterfaceMethod<"Takes the modifications away.", "::mlir::Attribute",
@@ -134,16 +138,8 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
     InterfaceMethod<"Elements of a query and of a key.", "int64_t",
                     "getHeadDim">,
     InterfaceMethod<"Elements of a value.", "int64_t", "getValueHeadDim">,
-    InterfaceMethod<
-      [{Code that lists blocks for each block of queries, or of keys; null where
-        the operation has no such code, an empty region for no lists.}],
-      "::mlir::Region *", "findBlocksRegion",
-      (ins "::fa3::attention::Sequence":$by)>,
-    InterfaceMethod<"Queries and keys of a block as that code has it.",
-                    "::std::optional<::llvm::ArrayRef<int64_t>>",
-                    "getBlockSizes">,
-    InterfaceMethod<"Sets them.", "void", "setBlockSizesAttr",
-                    (ins "::mlir::DenseI64ArrayAttr":$sizes)>,
+    InterfaceMethod<"Whether it takes lists by blocks of keys, too.", "bool",
+                    "takesListsByKey">,
   ];
   let extraSharedClassDeclaration = [{
     /// Puts code in front of what `score_mod` does, which becomes an edit of its
@@ -165,10 +161,21 @@ def Attention_ScoredOpInterface : OpInterface<"ScoredOpInterface"> {
       ::mlir::FloatAttr scale = $_op.getKeptScaleAttr();
       return scale ? scale.getValue().convertToFloat() : 1;
     }
-    ::mlir::Region &getPlaceRegion(::fa3::attention::Sequence sequence) {
-      return sequence == ::fa3::attention::Sequence::query
-                 ? $_op.getPlaceQRegion() : $_op.getPlaceKRegion();
+    /// Code that says how many queries and keys a sequence has, null for none.
+    ::mlir::Region *findLengths() {
+      return ::fa3::attention::findLengths($_op);
     }
+    /// Code that says where a query, or a key, is; null for none.
+    ::mlir::Region *findPlace(::fa3::attention::Sequence sequence) {
+      return ::fa3::attention::findPlace($_op, sequence);
+    }
+    /// Code that lists blocks for each block of queries, or of keys; null for
+    /// none, and where the operation takes no such lists.
+    ::mlir::Region *findList(::fa3::attention::Sequence by) {
+      return ::fa3::attention::findList($_op, by);
+    }
+    /// Bound of the queries of a sequence, null for none.
+    ::mlir::Value getMaxQ() { return ::fa3::attention::getMaxQ($_op); }
     /// Whether rows of a sequence are elsewhere than at (b, h, i), after mods.
     bool hasPlace(::fa3::attention::Sequence sequence) {
       return ::fa3::attention::hasPlace($_op, sequence);

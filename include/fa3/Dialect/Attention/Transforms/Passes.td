@@ -96,7 +96,7 @@ def ExpandMods : Pass<"attention-expand-mods"> {
 def DeriveBlocks : Pass<"attention-derive-blocks", "::mlir::ModuleOp"> {
   let summary = "mask of attention.forward -> lists of the blocks that it lets see";
   let description = [{
-    Gives attention with a `mask_mod` lists of blocks (`blocks`), made by
+    Gives attention with a `mask_mod` lists of blocks (`attention.blocks`), made by
     `attention.list_blocks` from the code of the mask: for every block of keys
     whether any and whether all pairs are visible. Attention then loads no block
     that the mask hides and runs no mask code for those that it shows as a whole,
@@ -126,9 +126,11 @@ def DeriveBlocks : Pass<"attention-derive-blocks", "::mlir::ModuleOp"> {
     // becomes
     %lists:4 = attention.list_blocks [128, 128] (%c1, %c1, %c4096, %c4096) aux(%document : ..) : ..
       mask_mod (%b, %h, %i, %j) { .. }
-    %o = attention.forward %q, %k, %v aux(%document, %lists#0, %lists#1, %lists#2, %lists#3 : ..) : ..
+    %blocks = attention.blocks [128, 128]
+      by_query (%b, %h, %m, %t) { .. }
+    %o = attention.forward %q, %k, %v aux(%document, %lists#0, %lists#1, %lists#2, %lists#3 : ..)
+      blocks %blocks : ..
       mask_mod (%b, %h, %i, %j) { .. }
-      blocks [128, 128] (%b, %h, %m, %t) { .. }
     ```
   }];
   let options = [

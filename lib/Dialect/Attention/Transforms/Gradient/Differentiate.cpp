@@ -133,7 +133,7 @@ LogicalResult Differentiation::verify() {
     return forward.emitOpError("expects to lie in the only block of its "
                                "function");
   for (Operation &op : source.getBody().front().without_terminator()) {
-    if (&op == forward)
+    if (&op == forward || isDescription(&op))
       continue;
     if (isa<ScoredOpInterface>(op))
       return op.emitOpError("is a second one in its function, whose gradients "
@@ -319,20 +319,16 @@ void Differentiation::build(StringRef name) {
       lookup(forward.getK()), lookup(forward.getV()), last[0], last[1], last[2],
       ofLse ? Value(last[3]) : Value(), /*copies=*/ValueRange(),
       /*scales=*/ValueRange(), aux, scale,
-      forward.getMaxQ() ? lookup(forward.getMaxQ()) : Value(),
+      forward.getSequences() ? lookup(forward.getSequences()) : Value(),
+      /*blocks=*/Value(),
       gradAux.empty() ? DenseI64ArrayAttr()
                       : builder.getDenseI64ArrayAttr(gradAux),
       forward.getLayoutAttr(), forward.getModsAttr(),
-      forward.getKeptScaleAttr(), /*blockSizes=*/DenseI64ArrayAttr(),
-      forward.getGroupAttr());
+      forward.getKeptScaleAttr(), forward.getGroupAttr());
   forward.getScoreMod().cloneInto(&backward.getScoreMod(), mapping);
   forward.getMaskMod().cloneInto(&backward.getMaskMod(), mapping);
   forward.getKeepMod().cloneInto(&backward.getKeepMod(), mapping);
   forward.getEpilogue().cloneInto(&backward.getEpilogue(), mapping);
-  forward.getLengthsRegion().cloneInto(&backward.getLengthsRegion(), mapping);
-  for (Sequence sequence : {Sequence::query, Sequence::key})
-    forward.getPlaceRegion(sequence).cloneInto(
-        &backward.getPlaceRegion(sequence), mapping);
   func::ReturnOp::create(builder, loc, backward->getResults());
 }
 

@@ -139,7 +139,7 @@ LogicalResult Outliner::outline(Operation *op) {
   if (failed(module))
     return failure();
   if (isOpTriviallyDead(op)) {
-    op->erase();
+    eraseWithDescriptions(op);
     return success();
   }
   readTensors(op);
@@ -194,6 +194,11 @@ void Outline::runOnOperation() {
   for (Operation *op : scored)
     if (failed(outliner.outline(op)))
       return signalPassFailure();
+  // What tiles and shards left.
+  getOperation()->walk([](Operation *op) {
+    if (isDescription(op) && op->use_empty())
+      op->erase();
+  });
   numOutlined += outliner.numOutlined;
   numFunctions += outliner.numFunctions;
 }

@@ -151,6 +151,12 @@ LogicalResult Candidate::addOperation(Operation *op) {
           cast<RankedTensorType>(value.getType()).getRank() >= 4 &&
           !isAux(value);
       added = addTensor(copy, operand, mayTranspose);
+    } else if (Operation *source = value.getDefiningOp();
+               source && isDescription(source)) {
+      // Its code follows with that of the operation.
+      for (Value scalar : source->getOperands())
+        if (succeeded(added))
+          added = addScalar(scalar);
     } else if (succeeded(added = addScalar(value))) {
       copy->setOperand(number, mapping.lookup(value));
     }
@@ -167,7 +173,8 @@ LogicalResult Candidate::addOperation(Operation *op) {
 
 LogicalResult Candidate::addCaptures() {
   llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(root->getRegions(), captured);
+  for (Region *region : listCode(root))
+    getUsedValuesDefinedAbove(*region, captured);
   for (Value value : captured)
     if (!isa<RankedTensorType>(value.getType()) && failed(addScalar(value)))
       return failure();
@@ -238,6 +245,10 @@ LogicalResult Candidate::build() {
   for (auto [from, to] : llvm::zip(root->getRegions(), copy->getRegions()))
     from.cloneInto(&to, mapping);
   for (OpOperand &operand : root->getOpOperands()) {
+    Operation *source = operand.get().getDefiningOp();
+    if (source && isDescription(source))
+      copy->setOperand(operand.getOperandNumber(),
+                       inside.clone(*source, mapping)->getResult(0));
     if (!isCache(operand))
       continue;
     if (failed(verifyTensor(operand)))

@@ -43,7 +43,8 @@ void fa3::attention::readTensors(Operation *op) {
   };
   if (aux.empty())
     return;
-  op->walk([&](Operation *inner) {
+  ownDescriptions(op);
+  auto readTensor = [&](Operation *inner) {
     OpBuilder b(inner);
     Value tensor, read;
     if (auto load = dyn_cast<memref::LoadOp>(inner)) {
@@ -58,7 +59,9 @@ void fa3::attention::readTensors(Operation *op) {
       return;
     inner->getResult(0).replaceAllUsesWith(read);
     inner->erase();
-  });
+  };
+  for (Region *region : listCode(op))
+    region->walk(readTensor);
 }
 
 /// Whether the elements of a row are, or may be, side by side.
@@ -107,7 +110,8 @@ static bool isUntouched(Operation *op, Operation *write, bool isRestrict) {
     if (!isRestrict &&
         llvm::any_of(next->getOperandTypes(), llvm::IsaPred<TensorType>))
       return false;
-    bool isAttention = isa<ScoredOpInterface>(next) || isPreparation(next);
+    bool isAttention = isa<ScoredOpInterface>(next) || isPreparation(next) ||
+                       isDescription(next);
     if (!isAttention && !isMemoryEffectFree(next))
       return false;
   }

@@ -229,7 +229,7 @@ void Candidate::replace(StringRef callee, DominanceInfo &dominance) {
     replaceOnMemRefs(callee, orders, dominance);
   else
     replaceOnTensors(callee, orders, dominance);
-  root->erase();
+  eraseWithDescriptions(root);
   for (Operation *op : llvm::reverse(preparations))
     op->erase();
   llvm::erase_if(originals, [](Value value) {

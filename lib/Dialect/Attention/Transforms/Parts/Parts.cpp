@@ -9,10 +9,10 @@ using namespace mlir;
 using namespace fa3::attention;
 
 /// Whether each sequence has as many queries as q, by a region without mods.
-static bool hasQueriesOfQ(Region &lengths) {
-  if (lengths.empty())
+static bool hasQueriesOfQ(Region *lengths) {
+  if (!lengths)
     return true;
-  Operation *yield = lengths.front().getTerminator();
+  Operation *yield = lengths->front().getTerminator();
   auto count = yield->getOperand(0).getDefiningOp<LengthOp>();
   return count && count.getSequence() == Sequence::query;
 }
@@ -36,10 +36,11 @@ std::optional<Obstacle> fa3::attention::findObstacle(ScoredOpInterface op,
   if (op.getSizesOfBlocks())
     return Obstacle{true, "it has lists of blocks"};
   // What mods make of the lengths.
-  auto expanded = cast<ScoredOpInterface>(op->clone());
+  OpBuilder builder(op);
+  auto expanded = cast<ScoredOpInterface>(builder.clone(*op.getOperation()));
   expandMods(expanded);
-  bool isOwn = !hasQueriesOfQ(expanded.getLengthsRegion());
-  expanded->erase();
+  bool isOwn = !hasQueriesOfQ(expanded.findLengths());
+  eraseWithDescriptions(expanded);
   if (isOwn)
     return Obstacle{true, "its sequences have numbers of queries of their own"};
   return std::nullopt;
@@ -54,12 +55,12 @@ static bool isFreeOfPlace(ArrayAttr mods) {
 }
 
 /// Arguments from `argument` on are batch, head and query, as far as `count`.
-static void shift(OpBuilder &b, Region &region, unsigned argument,
+static void shift(OpBuilder &b, Region *region, unsigned argument,
                   unsigned count, ArrayRef<OpFoldResult> first) {
-  if (region.empty())
+  if (!region || region->empty())
     return;
-  Block &block = region.front();
-  Location loc = region.getLoc();
+  Block &block = region->front();
+  Location loc = region->getLoc();
   OpBuilder::InsertionGuard guard(b);
   for (unsigned dim = 0; dim < count; ++dim) {
     if (getConstantIntValue(first[dim]) == 0)
@@ -110,18 +111,18 @@ static void sayNumbersOfAll(OpBuilder &b, Region &region, bool isOfLengths,
 void Part::placeRegions(OpBuilder &b, ScoredOpInterface op) const {
   if (!hasAll[kQuery] || !isFreeOfPlace(op.getModsAttr()))
     expandMods(op);
-  shift(b, op.getScoreMod(), 1, kNumDims, first);
-  shift(b, op.getMaskMod(), 0, kNumDims, first);
-  shift(b, op.getKeepMod(), 0, kNumDims, first);
-  shift(b, op.getEpilogue(), 1, kNumDims, first);
-  shift(b, op.getLengthsRegion(), 0, 1, first);
+  ownDescriptions(op);
+  shift(b, &op.getScoreMod(), 1, kNumDims, first);
+  shift(b, &op.getMaskMod(), 0, kNumDims, first);
+  shift(b, &op.getKeepMod(), 0, kNumDims, first);
+  shift(b, &op.getEpilogue(), 1, kNumDims, first);
+  shift(b, op.findLengths(), 0, 1, first);
   if (auto backward = dyn_cast<BackwardOp>(op.getOperation())) {
-    shift(b, backward.getScoreGradRegion(), 2, kNumDims, first);
-    shift(b, backward.getEpilogueGradRegion(), 2, kNumDims, first);
+    shift(b, &backward.getScoreGradRegion(), 2, kNumDims, first);
+    shift(b, &backward.getEpilogueGradRegion(), 2, kNumDims, first);
   }
   for (Sequence by : {Sequence::query, Sequence::key})
-    if (Region *blocks = op.findBlocksRegion(by))
-      shift(b, *blocks, 0, 2, first);
-  for (Region &region : op->getRegions())
-    sayNumbersOfAll(b, region, &region == &op.getLengthsRegion(), *this);
+    shift(b, op.findList(by), 0, 2, first);
+  for (Region *region : op.listCode())
+    sayNumbersOfAll(b, *region, region == op.findLengths(), *this);
 }

@@ -281,10 +281,11 @@ struct Model : shard::ShardingInterface::ExternalModel<Model<Op>, Op> {
     if (failed(shard::detail::defaultAddShardingAnnotations(op, b, option)))
       return failure();
     // Regions read auxiliary operands.
+    ownDescriptions(op);
     for (auto [before, now] : llvm::zip(operands, op->getOperands()))
-      for (Region &region : op->getRegions())
-        if (before != now)
-          replaceAllUsesInRegionWith(before, now, region);
+      for (Region *region : cast<ScoredOpInterface>(op).listCode())
+        if (before != now && isa<RankedTensorType>(before.getType()))
+          replaceAllUsesInRegionWith(before, now, *region);
     return success();
   }
 

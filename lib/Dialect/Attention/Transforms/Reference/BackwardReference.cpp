@@ -17,9 +17,8 @@ using namespace fa3::attention;
 
 void BackwardReference::setLengths(Value batch) {
   lengths = {host.queries, host.keys};
-  Region &region = op.getLengthsRegion();
-  if (!region.empty()) {
-    SmallVector<Value> said = inlineRegion(b, host, region, batch);
+  if (Region *region = op.findLengths()) {
+    SmallVector<Value> said = inlineRegion(b, host, *region, batch);
     auto limit = [&](Value length, Sequence sequence, Value extent) -> Value {
       length = arith::MaxSIOp::create(b, length, zero);
       return op.hasPlace(sequence)
@@ -36,10 +35,9 @@ void BackwardReference::setLengths(Value batch) {
 
 SmallVector<Value> BackwardReference::getPlace(Sequence sequence, Value batch,
                                                Value h, Value row) {
-  Region &region = op.getPlaceRegion(sequence);
-  if (region.empty())
-    return {batch, h, row};
-  return inlineRegion(b, host, region, {batch, h, row}, lengths);
+  if (Region *region = op.findPlace(sequence))
+    return inlineRegion(b, host, *region, {batch, h, row}, lengths);
+  return {batch, h, row};
 }
 
 void BackwardReference::ifInside(Sequence sequence, ArrayRef<Value> place,

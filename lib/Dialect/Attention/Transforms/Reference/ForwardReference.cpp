@@ -186,9 +186,8 @@ SmallVector<Value> ReferenceBuilder::inlineRegion(Region &region,
 void ReferenceBuilder::setLengths(Value batch) {
   queries = host.queries;
   keys = host.keys;
-  Region &region = host.forward.getLengthsRegion();
-  if (!region.empty()) {
-    SmallVector<Value> lengths = inlineRegion(region, batch);
+  if (Region *region = host.forward.findLengths()) {
+    SmallVector<Value> lengths = inlineRegion(*region, batch);
     for (auto [length, extent, sequence] :
          {std::tuple(&queries, host.queries, Sequence::query),
           {&keys, host.keys, Sequence::key}}) {
@@ -205,10 +204,9 @@ void ReferenceBuilder::setLengths(Value batch) {
 
 SmallVector<Value> ReferenceBuilder::getPlace(Sequence sequence, Value batch,
                                               Value h, Value row) {
-  Region &region = host.forward.getPlaceRegion(sequence);
-  if (region.empty())
-    return {batch, h, row};
-  return inlineRegion(region, {batch, h, row});
+  if (Region *region = host.forward.findPlace(sequence))
+    return inlineRegion(*region, {batch, h, row});
+  return {batch, h, row};
 }
 
 void ReferenceBuilder::ifInside(Sequence sequence, ArrayRef<Value> place,

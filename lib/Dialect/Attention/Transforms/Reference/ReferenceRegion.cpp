@@ -228,7 +228,7 @@ Value fa3::attention::buildListed(
                                   arith::ConstantIndexOp::create(b, size));
   };
   Value ofQuery = divide(i, sizes->first), ofKey = divide(j, sizes->second);
-  Region &region = *op.findBlocksRegion(Sequence::query);
+  Region &region = *op.findList(Sequence::query);
   auto isListed = [&](unsigned list) {
     return buildIsListed(b, ofKey, list, [&](Value entry) {
       return read(region, ofQuery, entry);

@@ -63,8 +63,8 @@ SmallVector<Value> UpdateBuilder::getPlace(Value batch, Value head, Value row,
   isInside = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, key, zero);
   key = arith::MaxSIOp::create(b, key, zero);
   SmallVector<Value> place = {batch, head, key};
-  if (!op.getPlace().empty()) {
-    Block &block = op.getPlace().front();
+  if (Region *code = op.findPlace()) {
+    Block &block = code->front();
     IRMapping mapping(host.values);
     mapping.map(block.getArguments(), place);
     for (auto [tensor, memref] : llvm::zip(op.getAux(), update.aux))
