@@ -64,21 +64,10 @@ copyOptions(const PipelineOptions &from) {
   return options;
 }
 
-FailureOr<SmallVector<Variant>>
-fa3::planVariants(ModuleOp module, const PipelineOptions &given) {
-  constexpr unsigned kMost = 3;
-  FailureOr<tuning::Table> table =
-      readTuningTable(module.getContext(), given.tuningTable);
-  if (failed(table))
-    return failure();
-  SmallVector<const tuning::Entry *> entries;
-  std::optional<tuning::ProblemClass> problem = tuning::classify(module);
-  if (problem)
-    entries = table->lookupAll(*problem);
-  // Records have one table; without an entry the passes choose.
-  unsigned most = given.variants ? given.variants : kMost;
-  if (!findKeys(module) || given.record > 0 || !given.warpSpecialize)
-    most = 1;
+/// Keeps at most so many of the entries of a class. One is for any number of
+/// keys: null, where the passes choose.
+static void limitEntries(SmallVector<const tuning::Entry *> &entries,
+                         unsigned most) {
   auto isOfMany = [](const tuning::Entry *entry) { return entry->from > 0; };
   auto ofMany = llvm::find_if(entries, isOfMany);
   if (ofMany == entries.begin() || (*std::prev(ofMany))->below)
@@ -87,6 +76,23 @@ fa3::planVariants(ModuleOp module, const PipelineOptions &given) {
     entries.erase(ofMany, entries.end());
   entries.erase(entries.begin(),
                 entries.end() - std::min<size_t>(entries.size(), most));
+}
+
+FailureOr<SmallVector<Variant>>
+fa3::planVariants(ModuleOp module, const PipelineOptions &given) {
+  constexpr unsigned kMost = 3;
+  FailureOr<tuning::Table> table =
+      readTuningTable(module.getContext(), given.tuningTable);
+  if (failed(table))
+    return failure();
+  // Records have one table.
+  unsigned most = given.variants ? given.variants : kMost;
+  if (!findKeys(module) || given.record > 0 || !given.warpSpecialize)
+    most = 1;
+  SmallVector<const tuning::Entry *> entries;
+  if (std::optional<tuning::ProblemClass> problem = tuning::classify(module))
+    entries = table->lookupAll(*problem);
+  limitEntries(entries, most);
 
   SmallVector<Variant> variants;
   for (auto [i, entry] : llvm::enumerate(entries)) {
