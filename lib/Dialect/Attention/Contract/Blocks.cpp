@@ -21,10 +21,18 @@ LogicalResult fa3::attention::verifyBlockLists(func::FuncOp function,
       diagnostic.attachNote(value.getLoc()) << "it is computed here";
       return diagnostic;
     }
+    // What forward and its descriptions read.
+    SmallVector<Operation *> readers;
+    if (forward) {
+      readers = getDescriptions(forward);
+      readers.push_back(forward);
+    }
     for (OpResult result : op->getResults())
       for (Operation *user : result.getUsers()) {
         bool isRead = forward && llvm::is_contained(forward.getAux(), result) &&
-                      forward->isAncestor(user);
+                      llvm::any_of(readers, [&](Operation *reader) {
+                        return reader->isAncestor(user);
+                      });
         if (isRead || isa<func::ReturnOp, tensor::DimOp>(user))
           continue;
         InFlightDiagnostic diagnostic = op.emitOpError("expects result ")
