@@ -1,7 +1,7 @@
 // A loop over tiles is not taken where integers that a tile reads, as the length of its sequence,
 // leave no registers for its state: all of them would spill. A search among packed sequences is
 // hidden by the loop, and spills only without a loop over heads around the steps.
-// RUN: fa3-opt %s -fa3-tile | FileCheck %s
+// RUN: fa3-opt %s -fa3-tile=backward-form=split | FileCheck %s
 
 // CHECK-LABEL: gpu.func @padded_dkdv
 // CHECK-NOT: tile.share

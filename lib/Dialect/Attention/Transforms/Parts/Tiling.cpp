@@ -171,7 +171,8 @@ void ForwardTile::sliceOperands(ForwardOp tile,
     }
     llvm_unreachable("rows are one of these");
   };
-  SmallVector<Role> roles = op.getRoles();
+  // The tile may have sequences of its own, which mods say.
+  SmallVector<Role> roles = tile.getRoles();
   for (auto [operand, role] : llvm::zip(tile->getOpOperands(), roles)) {
     SmallVector<TilePart> parts = getParts(role);
     if (!parts.empty())
