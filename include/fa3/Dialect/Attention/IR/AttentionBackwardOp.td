@@ -30,8 +30,8 @@ def Attention_BackwardOp : Attention_Op<"backward", [
     Sums over i are over the queries of all heads that share the key head. Keys
     that are not visible have p = dx = 0, so that queries without visible keys
     (lse = -inf) have dq = 0, and keys that nobody sees dk = dv = 0. Sums are in
-    fp32, p and dx are rounded to the element type. The order of the sums of dq
-    may differ from run to run: `attention-to-tile` keeps it with
+    fp32, p and dx are rounded to the element type. The last bits of dq may differ
+    from run to run: `attention-to-tile` gives the same ones with
     `deterministic`, and otherwise where `backward-form` is split.
 
     Operands, `layout`, `scale`, `mods`, `score_mod` and `mask_mod` are those of the
