@@ -314,6 +314,39 @@ class ServingTest(OnCpu):
         with self.assertRaisesRegex(NotImplementedError, "gradients"):
             door.flash_attn_with_kvcache(q.requires_grad_(), cache, cache)
 
+    def test_gradients_are_refused(self):
+        q, cache = self.random(2, 1, 4, 16), self.random(2, 40, 2, 16)
+        rows = self.random(2, 1, 2, 16)
+        named = {"used_k": i32(20, 30), "interpret": True}
+        sinks, table = torch.zeros(4), torch.zeros(40)
+        expected = serving.attention(q, cache, cache, **named)
+
+        def wants(one):
+            return one.clone().requires_grad_()
+
+        for change, name in (
+            ({"q": wants(q)}, "'q'"),
+            ({"v": wants(cache)}, "'v'"),
+            ({"sinks": wants(sinks)}, "'sinks'"),
+            ({"k_new": wants(rows), "v_new": rows}, "'k_new'"),
+        ):
+            given = {"q": q, "k": cache.clone(), "v": cache.clone(), **named, **change}
+            sentence = f"gradients of fa3.serving.attention, and {name} requires some"
+            with self.assertRaisesRegex(NotImplementedError, sentence):
+                serving.attention(**given)
+            with torch.no_grad():
+                serving.attention(**given)
+        table = wants(table)
+
+        def biased(score, b, h, q, kv):
+            return score + table[kv]
+
+        with self.assertRaisesRegex(NotImplementedError, "a tensor of a mod requires some"):
+            serving.attention(q, cache, cache, score_mod=biased, **named)
+        with torch.no_grad():
+            made = serving.attention(wants(q), cache, cache, score_mod=biased, **named)
+        self.assertTrue(torch.equal(made, expected))
+
     def test_negative_views(self):
         q, cache = self.random(2, 1, 4, 16), self.random(2, 40, 2, 16)
         for given in (

@@ -9,11 +9,10 @@ from typing import Any
 
 import torch
 
-from .. import serving
 from ..calls import gradients, request
 from ..kernels import program
 from ..kernels.arguments import Arguments, Sequences
-from ..serving import packed_kernels
+from ..serving import eager, packed_kernels
 from ..support import values
 from .declines import declines_operands
 
@@ -91,7 +90,7 @@ def _asked(causal: Any, left: Any, right: Any, scale: Any, switch: Any) -> Seque
 def _run(q: Any, k: Any, v: Any, asked: Sequences) -> Any:
     if asked.cu_q is asked.cu_k is asked.used_k is None:
         return request.run_program(q, k, v, (), (), _text(asked), asked.scale)
-    return serving.attention(q, k, v, **asked.named)
+    return eager.run(q, k, v, asked)
 
 
 def _run_backward(do: Any, saved: Any, asked: Sequences, switch: Any) -> Any:

@@ -13,7 +13,7 @@ from ..errors import UnsupportedError
 from ..kernels.arguments import Sequences
 from ..support import values, watch
 from . import qv as of_values
-from .eager import run
+from .eager import refuse_gradients, run
 
 
 def attention(
@@ -68,7 +68,9 @@ def attention(
     takes them, and so is epilogue(x, b, h, q, column), what is stored in place of an
     element x of o; b is the number of a sequence, q and kv count its queries and keys
     from 0.
-    What they capture may change from call to call (fa3.serving.mods, fa3.masks)."""
+    What they capture may change from call to call (fa3.serving.mods, fa3.masks).
+
+    There are no gradients: where they are recorded, nothing may require one."""
     if not (type(causal) is type(return_lse) is type(rotary_interleaved) is bool):
         causal = values.flag("causal", causal)
         return_lse = values.flag("return_lse", return_lse)
@@ -84,6 +86,7 @@ def attention(
     )  # fmt: skip
     compiling = torch.compiler.is_compiling()
     if not compiling and not watch.is_watched():
+        refuse_gradients(q, k, v, asked)
         return run(q, k, v, asked)
     if qv is not None and (compiling or watch.is_recorded()):
         q, k = of_values.join(q, qv, k, v)
@@ -94,6 +97,7 @@ def attention(
             k_descale, v_descale, k_new, v_new, rotary_cos, rotary_sin, out,
         )  # fmt: skip
         if not watch.is_recorded():
+            refuse_gradients(q, k, v, asked)
             return run(q, k, v, asked)
     more = {
         "batch_invariant": batch_invariant, "score_mod": score_mod, "mask_mod": mask_mod,

@@ -19,17 +19,37 @@ from ..kernels.spec import FLOATS_8, Regions, Spec
 from ..mods.trace import Traced
 from ..support import native, outputs
 from ..support.tensors import CPU
-from . import append, cache_rows, mods, nibbles
+from . import append, cache_rows, mods
 from .call import Call, check_chunk, with_empty_sequences
 
 # Heads of a group are rows of a tile up to so many queries a sequence.
 _FEW_QUERIES = 16
 
 
+#: Arguments whose gradients nobody computes.
+_NAMES = (
+    "sinks", "q_descale", "k_descale", "v_descale", "k_new", "v_new", "rotary_cos", "rotary_sin",
+    "qv",
+)  # fmt: skip
+
+
+def refuse_gradients(q: Any, k: Any, v: Any, asked: Sequences) -> None:
+    """Nothing of a call may require a gradient, where gradients are recorded."""
+    if not torch.is_grad_enabled():
+        return
+    traced = mods.trace(asked.score_mod, asked.mask_mod, asked.epilogue)
+    captured = (("a tensor of a mod", one) for one in traced.tensors) if traced else ()
+    named = ((f"'{name}'", getattr(asked, name)) for name in _NAMES)
+    for name, one in (("'q'", q), ("'k'", k), ("'v'", v), *named, *captured):
+        if getattr(one, "requires_grad", False):
+            raise UnsupportedError(
+                f"gradients of fa3.serving.attention, and {name} requires some "
+                "(fa3.serving.packed.attention has those of packed sequences)"
+            )
+
+
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, asked: Sequences) -> Any:
     """What fa3.serving.attention gives."""
-    if torch.is_grad_enabled() and getattr(k, "dtype", None) == torch.uint8:
-        nibbles.check_underived(q, asked)
     part = invariance.part_keys(asked.batch_invariant)
     traced = mods.trace(asked.score_mod, asked.mask_mod, asked.epilogue)
     turns = asked.rotary_cos is not None

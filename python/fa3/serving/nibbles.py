@@ -54,14 +54,6 @@ def check(call: Any, k: Any, v: Any, asked: Any) -> None:
         call.given[name], call.views[name] = one, tensors.view(name, one)
 
 
-def check_underived(q: Any, asked: Any) -> None:
-    """Nothing of a call may require a gradient."""
-    given = ("k_descale", "v_descale", "sinks", "k_new", "v_new")
-    for name, one in (("q", q), *((name, getattr(asked, name)) for name in given)):
-        if getattr(one, "requires_grad", False):
-            raise UnsupportedError(f"gradients with keys of 4 bits, and '{name}' requires some")
-
-
 def check_scales(k: Any, v: Any, asked: Any) -> None:
     for name, rows, one in (("k_descale", k, asked.k_descale), ("v_descale", v, asked.v_descale)):
         wanted = (*rows.shape[:-3], rows.shape[-2], rows.shape[-3])
