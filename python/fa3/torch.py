@@ -18,14 +18,13 @@ from . import _list_in_torch
 from .autograd import nodes
 from .autograd.namespace import NAME
 from .autograd.operators import ops
-from .autograd.prepare import prepare, state_of
+from .autograd.prepare import prepare, state_of, with_plain_scale
 from .calls import choices
 from .errors import ArgumentError
 from .kernels.arguments import Arguments
 from .kernels.blocks import Lists
 from .mods.trace import Traced
 from .support import tensors, watch
-from .support.values import number
 
 if TYPE_CHECKING:
     from .sdpa import Report, activate, deactivate, is_active, register, report
@@ -104,8 +103,7 @@ def attention(
 def run(q: Any, k: Any, v: Any, asked: Arguments) -> Any:
     """attention() of what is asked for."""
     compiling = torch.compiler.is_compiling()
-    if isinstance(asked.scale, torch.Tensor):
-        asked = asked.replace(scale=number("scale", asked.scale))
+    asked = with_plain_scale(asked)
     if watch.is_derived() if compiling else watch.is_watched():
         if compiling:
             from . import dynamo

@@ -2,6 +2,7 @@
 """previous=(o, lse): attention that takes in the results of the same queries with other
 keys, against attention to all keys, with gradients, in graphs, and what is refused."""
 
+import fractions
 import math
 import unittest
 
@@ -174,6 +175,18 @@ class PreviousTest(unittest.TestCase):
         made = torch.func.vmap(run)(torch.stack([self.q, self.q * 2]))
         for one, q in zip(made, (self.q, self.q * 2)):
             self.close(one, fa3.attention(q, *self.rest, previous=previous, interpret=True), 1e-6)
+
+    def test_scales_that_are_no_numbers_of_python(self):
+        previous = self.start()
+        call = {"previous": previous, "interpret": True}
+        derived = self.q.clone().requires_grad_()
+        for q, scale in ((self.q, "0.5"), (self.q, True), (self.q, [1.0]), (derived, b"1")):
+            with self.assertRaisesRegex(ArgumentTypeError, "'scale': .*, expected a number"):
+                fa3.attention(q, *self.rest, scale=scale, **call)
+        wanted = fa3.attention(self.q, *self.rest, scale=0.25, **call)
+        for scale in (torch.tensor(0.25), fractions.Fraction(1, 4)):
+            made = fa3.attention(self.q, *self.rest, scale=scale, **call)
+            self.assertTrue(torch.equal(made, wanted))
 
     def test_refused(self):
         o, lse = self.start(torch.float32)

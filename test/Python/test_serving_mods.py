@@ -106,6 +106,32 @@ class ServingModsTest(unittest.TestCase):
             seen.append(full)
         return mask, seen
 
+    def test_short_tables_of_padded_keys(self):
+        """A table has an element for every row of the cache, also for those that do not
+        count: it is refused by its name, not by that of an argument of a kernel."""
+        q, cache = torch.randn(2, 3, 4, 64).half(), torch.randn(2, 74, 2, 64).half()
+        documents, used = torch.arange(74) % 3, i32(65, 5)
+
+        def mask(table):
+            return lambda b, h, q, kv: table[kv] == 1
+
+        for short in (documents[:65], documents[:73]):
+            with self.assertRaisesRegex(
+                ArgumentError, "'table': .* elements of dimension 0 are read at 74 indices"
+            ):
+                serving.attention(
+                    q, cache, cache, used_k=used, mask_mod=mask(short), interpret=True
+                )
+        made = serving.attention(
+            q, cache, cache, used_k=used, mask_mod=mask(documents), interpret=True
+        )
+        for n, length in enumerate((65, 5)):
+            keys = cache[n, :length].transpose(0, 1).float().repeat_interleave(2, 0)
+            scores = q[n].transpose(0, 1).float() @ keys.mT / 8
+            scores.masked_fill_(documents[:length] != 1, float("-inf"))
+            expected = (scores.softmax(-1) @ keys).transpose(0, 1)
+            self.assertLess((made[n].float() - expected).abs().max(), 4e-3)
+
     def test_trees(self):
         """Beside pages, splits, sinks, windows, caches of 8 bits, batch invariance."""
         for named in (

@@ -19,7 +19,7 @@ from ..kernels.arguments import Arguments
 from ..kernels.program import parse
 from ..mods.trace import trace_mods
 from ..support import native, tensors, watch
-from .prepare import prepare, state_of
+from .prepare import prepare, state_of, with_plain_scale
 
 @dataclasses.dataclass(frozen=True)
 class _Asked:
@@ -66,6 +66,7 @@ def attention(q: Any, k: Any, v: Any, asked: Arguments) -> Any:
     for name, one in zip("qkv", (q, k, v)):
         if tensors.is_wrapped(one) or watch.is_fake(one):
             raise UnsupportedError(f"an epilogue under a transform of torch, of '{name}'")
+    asked = with_plain_scale(asked)
     if asked.dropout_p:
         state = state_of(asked.dropout_p, q, asked.rng_state, asked.generator)
         asked = asked.replace(rng_state=state)

@@ -15,6 +15,7 @@ from ..kernels.arguments import Arguments
 from ..kernels.blocks import Lists
 from ..kernels.program import EXTRAS, mods_text, to_text
 from ..mods.trace import Traced, trace_mods
+from ..support.values import number
 
 
 def state_of(p: Any, q: Any, state: Any, generator: Any = None) -> Any:
@@ -34,6 +35,18 @@ def state_of(p: Any, q: Any, state: Any, generator: Any = None) -> Any:
     return torch.randint(
         0, 2**63 - 1, (2,), generator=generator, dtype=torch.int64, device=q.device
     )
+
+
+def with_plain_scale(asked: Arguments) -> Arguments:
+    """A call whose scale is what operators of torch take: a number of Python or, where
+    Dynamo traces, a symbol of one."""
+    scale = asked.scale
+    is_plain = isinstance(scale, (float, int, torch.SymFloat, torch.SymInt))
+    if scale is None or is_plain and not isinstance(scale, bool):
+        return asked
+    if isinstance(scale, torch.Tensor):
+        return asked.replace(scale=number("scale", scale))
+    return asked.replace(scale=checks.check_scale(scale, 1))
 
 
 def prepare(

@@ -17,11 +17,12 @@ from . import flops
 from .derivatives import Attention
 from .operators import ops
 from .nodes import Asked
-from .prepare import prepare, state_of
+from .prepare import prepare, state_of, with_plain_scale
 
 
 @watch.by_hand
 def attention(q: Any, k: Any, v: Any, asked: Arguments) -> Any:
+    asked = with_plain_scale(asked)
     if asked.dropout_p:
         if watch.transforms():
             # A transform takes batches apart, by which weights are dropped.
@@ -81,6 +82,7 @@ def with_previous(q: Any, k: Any, v: Any, asked: Arguments) -> Any:
     outputs.check(target, {"q": q, "k": k, "v": v, "previous o": o, "previous lse": lse})
     if watch.is_watched() or asked.block_mask is not None or asked.dropout_p:
         return attention(q, k, v, asked)
+    asked = with_plain_scale(asked)
     if asked.lse is not None and not asked.return_lse:
         raise ArgumentError("lse", "is given, but return_lse is False")
     extras, numbers, text, needs_grad = prepare(q, k, v, asked)

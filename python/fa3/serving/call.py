@@ -132,6 +132,8 @@ class Call:
         else:
             checks.check_head_dims(self.head_dim, self.head_dim_v, self.types[2])
         self.page = k.shape[1] if paged else 0
+        #: Rows of a sequence in a padded cache; 0 in other forms.
+        self.padded_keys = 0 if paged or packed_k else k.shape[1]
         if packed_q:
             if not isinstance(asked.max_q, int) or asked.max_q < 0:
                 raise ArgumentError("max_seqlen_q", f"{asked.max_q!r}, expected at least 0")

@@ -36,9 +36,10 @@ def form(traced: Traced | None) -> Any:
 
 def add(call: Any, traced: Traced) -> None:
     """The tensors and numbers that mods read, to a call (fa3.serving.call). An index
-    outside of a table reads 0; those of sequences and heads have to be there."""
+    outside of a table reads 0; those of sequences and heads have to be there, and in a
+    padded cache those of all its rows, since only the GPU knows how many count."""
     extents = {
-        "b": call.sequences, "h": call.heads, "i": call.most_queries,
+        "b": call.sequences, "h": call.heads, "i": call.most_queries, "j": call.padded_keys,
         "c": call.head_dim_v,
     }  # fmt: skip
     for number, (value, uses) in enumerate(zip(traced.tensors, traced.uses)):
