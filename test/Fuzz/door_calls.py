@@ -56,8 +56,8 @@ def strided(r, shape, dtype):
 
 
 def score_mod(r, heads, keys):
-    """A function of scores, or None."""
-    slopes, table = torch.randn(heads), torch.randn(keys + 3)
+    """A function of scores, or None. Its table has as many elements as a cache rows."""
+    slopes, table = torch.randn(heads), torch.randn(keys + 20)
     return r.choice([None] * 6 + [
         lambda s, b, h, i, j: s + slopes[h] * (i - j) * 0.01,
         lambda s, b, h, i, j: torch.where(i >= j, s * 0.5 + table[j], s),
@@ -67,7 +67,7 @@ def score_mod(r, heads, keys):
 
 
 def mask_mod(r, rows):
-    documents = torch.randint(0, 3, (rows + 1,))
+    documents = torch.randint(0, 3, (rows + 20,))
     return r.choice([None] * 9 + [
         lambda b, h, i, j: documents[i] == documents[j],
         lambda b, h, i, j: (j - i) % 3 != 1,
