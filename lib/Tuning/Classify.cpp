@@ -57,9 +57,11 @@ static std::optional<ProblemClass> classifyForward(attention::ForwardOp op) {
   int64_t axis = op.getSequenceAxisOf(op.getQ());
   RankedTensorType queries = op.getQ().getType();
   // What is measured has as many queries as keys; few want other tiles. And it
-  // has one number for an element of q.
+  // has one number for an element of q, and no lists of blocks, which tiles
+  // have to divide.
   constexpr int64_t kFewQueries = 256;
   if (!mask || op.getQTerms() != 1 || op.hasNibbles() || op.hasLengths() ||
+      op.getSizesOfBlocks() ||
       (!queries.isDynamicDim(axis) && queries.getDimSize(axis) < kFewQueries))
     return std::nullopt;
   ProblemClass problem;
