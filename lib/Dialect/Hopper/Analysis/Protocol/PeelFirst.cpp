@@ -1,6 +1,7 @@
 //===- PeelFirst.cpp - loops whose iterations differ ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "PeelFirst.h"
+#include "BranchResults.h"
 #include "fa3/Dialect/Warp/Analysis/Rounds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -127,7 +128,8 @@ fa3::hopper::peelFirstIterations(gpu::GPUFuncOp function) {
     });
     return loops;
   };
-  if (find(function).empty() && !warp::hasRounds(function))
+  if (find(function).empty() && !warp::hasRounds(function) &&
+      !hasBranchResults(function))
     return {};
   OwningOpRef<gpu::GPUFuncOp> copy = function.clone();
   warp::writeOutRounds(*copy);
@@ -135,5 +137,6 @@ fa3::hopper::peelFirstIterations(gpu::GPUFuncOp function) {
   // Inner loops come first, and each has fewer such branches afterwards.
   for (scf::ForOp loop : find(*copy))
     peel(rewriter, loop);
+  restoreBranchResults(*copy);
   return copy;
 }
