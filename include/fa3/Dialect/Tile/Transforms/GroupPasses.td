@@ -77,8 +77,8 @@ def InsertRings : Pass<"tile-insert-rings"> {
     copy brings them in that order (`tile.load.async .. rows`). What is computed of
     a left operand before its products is read, computed and written back to the
     entry by the math role: replicas divide its rows. A load of fewer
-    rows in front of the loop around another load of the same columns uses the
-    first rows of the other's entries. Cursors are threaded through the loops and
+    rows in front of the loop around another load of the same columns, perhaps in
+    a branch, uses the first rows of the other's entries. Cursors are threaded through the loops and
     branches around them. The result is still one stream
     of instructions, and legal: each entry is written before it is read.
 

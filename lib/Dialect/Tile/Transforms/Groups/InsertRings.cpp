@@ -359,6 +359,14 @@ FailureOr<SmallVector<Value>> RingInserter::pass(const Crossing &crossing,
   return next;
 }
 
+/// The innermost block around both.
+static Block *getCommonBlock(Operation *a, Operation *b) {
+  Block *block = a->getBlock();
+  while (!block->findAncestorOpInBlock(*b))
+    block = block->getParentOp()->getBlock();
+  return block;
+}
+
 LogicalResult RingInserter::insert(LoadOp load, LoadOp before) {
   FailureOr<Crossing> crossing = inspect(load);
   if (failed(crossing))
@@ -390,20 +398,18 @@ LogicalResult RingInserter::insert(LoadOp load, LoadOp before) {
     cursors.push_back(makeCursor(ring, warp::Side::write, convertRole));
   }
   // What comes first hands its cursors on to what comes in a loop behind it.
-  Block *outer = nullptr;
+  Block *common = nullptr;
   for (const Crossing &each : all) {
-    if (failed(threadTo(each.load, cursors, outer)))
+    if (failed(threadTo(each.load, cursors, common)))
       return failure();
     FailureOr<SmallVector<Value>> next =
         pass(each, readers.getArrayRef(), loaded, ring, cursors);
     if (failed(next))
       return failure();
-    cursors = *next;
-    outer = each.load->getBlock();
+    common = before ? getCommonBlock(before, load) : load->getBlock();
+    cursors = threadFrom(each.load, *next, common);
   }
-  if (before)
-    cursors = threadFrom(load, cursors, before->getBlock());
-  threadFrom(all.front().load, cursors);
+  threadFrom(common->findAncestorOpInBlock(*load), cursors);
   for (const Crossing &each : all) {
     for (Operation *op : llvm::reverse(each.conversions))
       op->erase();
@@ -425,11 +431,16 @@ static bool areAlike(ArrayRef<Operation *> a, ArrayRef<Operation *> b) {
 }
 
 /// Whether `before` loads the same columns of an array in fewer rows, in front
-/// of a loop around `load`, for the same products.
+/// of a loop around `load` and perhaps in branches, for the same products.
 static bool comesBefore(LoadOp before, LoadOp load) {
   RankedTensorType narrow = before.getType(), wide = load.getType();
-  Operation *around = before->getBlock()->findAncestorOpInBlock(*load);
-  return around && around != load && before->isBeforeInBlock(around) &&
+  Block *common = getCommonBlock(before, load);
+  Operation *around = common->findAncestorOpInBlock(*load);
+  Operation *first = before;
+  while (first->getBlock() != common && isa<scf::IfOp>(first->getParentOp()))
+    first = first->getParentOp();
+  return around != load && first->getBlock() == common &&
+         first->isBeforeInBlock(around) &&
          before.getSource() == load.getSource() && narrow.getRank() == 2 &&
          wide.getRank() == 2 && narrow.getDimSize(1) == wide.getDimSize(1) &&
          narrow.getDimSize(0) < wide.getDimSize(0) && !before.getFold() &&

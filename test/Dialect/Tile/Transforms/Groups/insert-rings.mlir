@@ -111,6 +111,67 @@ gpu.module @m {
     gpu.return
   }
 
+  // In a branch, too: the loop begins where the branch ends, whichever way it
+  // went.
+  // CHECK-LABEL: gpu.func @narrow_in_branch
+  // CHECK: %[[RING:.*]] = warp.ring : <1, [tensor<64x32xf16>]>
+  // CHECK-NOT: warp.ring
+  // CHECK: %[[W:.*]] = warp.cursor write %[[RING]]
+  // CHECK: %[[R:.*]] = warp.cursor read %[[RING]]
+  // CHECK: %[[IF:.*]]:3 = scf.if
+  // CHECK: %[[S:.*]], %[[W1:.*]] = warp.acquire %[[RING]][%[[W]]]
+  // CHECK: %{{.*}}, %[[R1:.*]] = warp.acquire %[[RING]][%[[R]]]
+  // CHECK: scf.yield %{{.*}}, %[[W1]], %[[R1]]
+  // CHECK: scf.yield %{{.*}}, %[[W]], %[[R]]
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[IF]]#0, %[[W2:.*]] = %[[IF]]#1, %[[R2:.*]] = %[[IF]]#2)
+  // CHECK: warp.acquire %[[RING]][%[[W2]]]
+  // CHECK: warp.acquire %[[RING]][%[[R2]]]
+  gpu.func @narrow_in_branch(%a: !a, %p: tensor<64x16xf16>, %q: tensor<64x64xf16>, %n: index, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+    %end = arith.muli %n, %c64 : index
+    %rows = memref.dim %a, %c0 : !a
+    %more = arith.cmpi slt, %end, %rows : index
+    %first = scf.if %more -> tensor<64x32xf32> {
+      %x = tile.load %a[%end, %c0] {tile.role = "load"} : !a -> tensor<16x32xf16>
+      %d = tile.dot %p, %x, %zero lhs mk rhs kn : tensor<64x16xf16>, tensor<16x32xf16> -> tensor<64x32xf32>
+      scf.yield %d : tensor<64x32xf32>
+    } else {
+      scf.yield %zero : tensor<64x32xf32>
+    }
+    %sum = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %first) -> tensor<64x32xf32> {
+      %row = arith.muli %t, %c64 : index
+      %y = tile.load %a[%row, %c0] {tile.role = "load"} : !a -> tensor<64x32xf16>
+      %next = tile.dot %q, %y, %acc lhs mk rhs kn : tensor<64x64xf16>, tensor<64x32xf16> -> tensor<64x32xf32>
+      scf.yield %next : tensor<64x32xf32>
+    }
+    tile.store %sum, %c[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
+  // A loop of its own in front has a ring of its own.
+  // CHECK-LABEL: gpu.func @narrow_in_loop
+  // CHECK-COUNT-2: warp.ring :
+  gpu.func @narrow_in_loop(%a: !a, %p: tensor<64x16xf16>, %q: tensor<64x64xf16>, %n: index, %c: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+    %first = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %zero) -> tensor<64x32xf32> {
+      %x = tile.load %a[%t, %c0] {tile.role = "load"} : !a -> tensor<16x32xf16>
+      %d = tile.dot %p, %x, %acc lhs mk rhs kn : tensor<64x16xf16>, tensor<16x32xf16> -> tensor<64x32xf32>
+      scf.yield %d : tensor<64x32xf32>
+    }
+    %sum = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %first) -> tensor<64x32xf32> {
+      %y = tile.load %a[%t, %c0] {tile.role = "load"} : !a -> tensor<64x32xf16>
+      %next = tile.dot %q, %y, %acc lhs mk rhs kn : tensor<64x64xf16>, tensor<64x32xf16> -> tensor<64x32xf32>
+      scf.yield %next : tensor<64x32xf32>
+    }
+    tile.store %sum, %c[%c0, %c0] : tensor<64x32xf32>, memref<?x?xf32>
+    gpu.return
+  }
+
   // Pairs share: the first two of three nested loads one ring, the last has its
   // own.
   // CHECK-LABEL: gpu.func @three_nested
