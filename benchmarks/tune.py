@@ -127,7 +127,6 @@ def _preset(given) -> presets.Preset:
             known += [
                 point for point in new
                 if point["options"] not in taken
-                and "last-block=narrow" not in point["options"]  # needs lengths
             ]
         for problem in found:
             problem["points"] = points[_family(problem)]

@@ -52,6 +52,7 @@ private:
   /// Keys of a narrower block in front of the others, 0 for none.
   FailureOr<int64_t> getLastKeys(int64_t blockN) const;
   LogicalResult verifyLastBlock() const;
+  int64_t chooseLastKeys(int64_t blockN) const;
 
   const ForwardFacts &facts;
   const ForwardPlanOptions &options;
@@ -268,29 +269,30 @@ static int64_t chooseTwoLevelSteps(const ForwardFacts &facts) {
 }
 
 LogicalResult Planner::verifyLastBlock() const {
+  if (options.lastKeys % getStep())
+    return fail("expects last-keys to be a multiple of " + Twine(getStep()) +
+                ", got " + Twine(options.lastKeys));
   if (options.lastBlock != options::LastBlock::Narrow)
     return success();
   if (facts.listed)
     return fail("has lists of blocks of keys, expects no last-block=narrow");
   if (facts.hasLengths)
-    return fail("has sequences with lengths of their own, expects a known "
-                "number of keys with last-block=narrow");
-  if (!facts.keys)
-    return fail("has an unknown number of keys, expects a known one with "
+    return fail("has sequences with lengths of their own, expects no "
                 "last-block=narrow");
   return success();
 }
 
-FailureOr<int64_t> Planner::getLastKeys(int64_t blockN) const {
-  if (failed(verifyLastBlock()))
-    return failure();
+int64_t Planner::chooseLastKeys(int64_t blockN) const {
   bool isAsked = options.lastBlock == options::LastBlock::Narrow;
-  if (facts.hasLengths || facts.listed || !facts.keys ||
-      options.lastBlock == options::LastBlock::Whole ||
-      (!isAsked && (facts.hasMask || facts.hasAux)))
-    return 0;
+  int64_t step = getStep();
+  if (!facts.keys) {
+    // What is left of any number is half of a block on average.
+    int64_t half = blockN / 2 / step * step;
+    int64_t last = options.lastKeys ? options.lastKeys : half;
+    return isAsked && last < blockN ? last : 0;
+  }
   int64_t keys = *facts.keys;
-  int64_t last = llvm::alignTo(keys % blockN, getStep());
+  int64_t last = llvm::alignTo(keys % blockN, step);
   if (keys < blockN || last == 0 || last >= blockN)
     return 0;
   // A step of its own, which nothing hides, has to spare some columns. Two
@@ -299,15 +301,18 @@ FailureOr<int64_t> Planner::getLastKeys(int64_t blockN) const {
   if (!isAsked &&
       (blockN - last < kLeastSpared || keys < kLeastBlocks * blockN))
     return 0;
-  for (int64_t rows : {facts.scaleRows[1], facts.scaleRows[2]}) {
-    if (rows <= 1 || rows % last == 0)
-      continue;
-    if (!isAsked)
-      return 0;
-    return fail("has a scale for every " + Twine(rows) +
-                " keys, expects a multiple of the last block's " + Twine(last));
-  }
   return last;
+}
+
+FailureOr<int64_t> Planner::getLastKeys(int64_t blockN) const {
+  if (failed(verifyLastBlock()))
+    return failure();
+  bool isAsked = options.lastBlock == options::LastBlock::Narrow;
+  if (facts.hasLengths || facts.listed ||
+      options.lastBlock == options::LastBlock::Whole ||
+      (!isAsked && (facts.hasMask || facts.hasAux)))
+    return 0;
+  return chooseLastKeys(blockN);
 }
 
 static std::string toText(double number) {
@@ -348,7 +353,8 @@ LogicalResult Planner::chooseAccumulation(ForwardPlan &plan) const {
                                              : chooseTwoLevelSteps(facts),
                        options.endRows && !facts.packsGroups &&
                            !facts.hasLengths,
-                       *lastKeys};
+                       *lastKeys,
+                       *lastKeys && !facts.keys};
   return success();
 }
 

@@ -127,8 +127,8 @@ def choose(rng):
                 p["options"]["pack-gqa"] = "true"
         if rng.random() < 0.5:
             p["options"]["sms"] = rng.choice([1, 2, 3, 7])
-        if "sk" in p["static"] and rng.random() < 0.5:
-            p["options"]["last-block"] = "narrow"
+    if rng.random() < 0.3:
+        p["options"]["last-block"] = "narrow"
     if rng.random() < 0.3:
         p["options"]["early-votes"] = rng.choice(words("early-votes", "auto"))
     if rng.random() < 0.15:

@@ -140,19 +140,44 @@ TEST(ForwardPlan, LastBlockThatIsAskedFor) {
   ForwardPlanOptions options;
   options.lastBlock = options::LastBlock::Narrow;
   ForwardFacts facts = makeFacts(128);
-  EXPECT_EQ(plan(facts, options).refusal,
-            "has an unknown number of keys, expects a known one with "
-            "last-block=narrow");
   facts.keys = planOf(makeFacts(128)).tile.blockN + 16;
   facts.hasMask = true;
   EXPECT_EQ(planOf(facts, options).accumulation.lastKeys, 16);
+  EXPECT_FALSE(planOf(facts, options).accumulation.asksLast);
   facts.hasLengths = true;
   EXPECT_EQ(plan(facts, options).refusal,
-            "has sequences with lengths of their own, expects a known number "
-            "of keys with last-block=narrow");
+            "has sequences with lengths of their own, expects no "
+            "last-block=narrow");
   facts.listed = {128, 128};
   EXPECT_EQ(plan(facts, options).refusal,
             "has lists of blocks of keys, expects no last-block=narrow");
+}
+
+TEST(ForwardPlan, LastBlockOfAnUnknownNumberOfKeys) {
+  ForwardFacts facts = makeFacts(128);
+  EXPECT_EQ(planOf(facts).accumulation.lastKeys, 0);
+  auto expectLast = [&](int64_t blockN, int64_t asked, int64_t last) {
+    ForwardPlanOptions options;
+    options.lastBlock = options::LastBlock::Narrow;
+    options.blockN = blockN;
+    options.lastKeys = asked;
+    AccumulationPolicy policy = planOf(facts, options).accumulation;
+    EXPECT_EQ(policy.lastKeys, last);
+    EXPECT_EQ(policy.asksLast, last != 0);
+  };
+  // Half of a block in whole steps, or what is asked for if blocks are wider.
+  expectLast(96, 0, 48);
+  expectLast(112, 0, 48);
+  expectLast(16, 0, 0);
+  expectLast(96, 80, 80);
+  expectLast(96, 96, 0);
+  facts.is8Bit = true;
+  expectLast(96, 0, 32);
+  expectLast(96, 64, 64);
+  ForwardPlanOptions options;
+  options.lastKeys = 48;
+  EXPECT_EQ(plan(facts, options).refusal,
+            "expects last-keys to be a multiple of 32, got 48");
 }
 
 TEST(ForwardPlan, BlocksAreMadeOfTiles) {

@@ -115,11 +115,16 @@ def Option_PartKeys : Number<"partKeys", "part-keys", "0",
     "keys of each part of `splits`, the last of which has all the rest; results "
     "do not depend on the number of parts if there are enough (0: as many parts "
     "as there are share the keys)">;
-let tunable = true in
+let tunable = true in {
 def Option_LastBlock : Word<"lastBlock", "last-block", Words_LastBlock, "Auto",
-    "known keys that do not fill a block: whole, narrow, or auto (narrow "
-    "without mask, auxiliary tensors and ping-pong, if it spares 32 columns "
-    "behind three whole blocks)">;
+    "keys that do not fill a block: whole, narrow, or auto (narrow for a known "
+    "number without mask, auxiliary tensors and ping-pong, if it spares 32 "
+    "columns behind three whole blocks)">;
+let most = 240, step = 16 in
+def Option_LastKeys : Number<"lastKeys", "last-keys", "0",
+    "keys of the narrow block of last-block=narrow where only the launch knows "
+    "how many there are, if other blocks are wider (0: half of one)">;
+} // tunable
 
 def Option_BackwardForm : Word<
     "backwardForm", "backward-form", Words_BackwardForm, "Auto",

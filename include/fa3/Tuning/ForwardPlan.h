@@ -67,6 +67,7 @@ struct ForwardPlanOptions {
   options::Choice twoLevel = options::Choice::Auto;
   int64_t twoLevelSteps = 0;
   options::LastBlock lastBlock = options::LastBlock::Auto;
+  int64_t lastKeys = 0;
   bool endRows = true;
 };
 
@@ -86,9 +87,12 @@ struct AccumulationPolicy {
   /// Rows end at the next tile's first: iterations and stores say so, and tiles
   /// may have different numbers of rows.
   bool endRows;
-  /// Keys of a narrower block that comes first: what is left of a known number
-  /// of keys, rounded up to what products take; 0 for none.
+  /// Keys of a narrower block that comes first; 0 for none. Of a known number
+  /// of keys it is what is left, rounded up to what products take. Else the
+  /// launch asks whether what is left fits into it, or goes with the whole
+  /// blocks.
   int64_t lastKeys;
+  bool asksLast;
 };
 
 struct ForwardPlan {

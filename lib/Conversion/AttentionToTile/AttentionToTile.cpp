@@ -54,6 +54,7 @@ AttentionToTileOptions AttentionToTile::getOptions() const {
   options.twoLevel = twoLevel;
   options.twoLevelSteps = twoLevelSteps;
   options.lastBlock = lastBlock;
+  options.lastKeys = lastKeys;
   options.endRows = endRows;
   options.packGqa = packGqa;
   options.partKeys = partKeys;
@@ -133,7 +134,7 @@ LogicalResult AttentionToTile::buildQuantizations(HostFunction &host,
 static ForwardOptions getForwardOptions(const AttentionToTileOptions &options) {
   return {{options.blockM, options.blockN, options.rescale,
            options.rescaleThreshold, options.twoLevel, options.twoLevelSteps,
-           options.lastBlock, options.endRows},
+           options.lastBlock, options.lastKeys, options.endRows},
           options.loads,
           options.packGqa,
           options.partKeys};

@@ -1,7 +1,7 @@
 // So many known 8-bit keys that one level loses what a step adds get two, if
 // there are registers for that.
-// RUN: fa3-opt %s -attention-expand-mods -attention-to-tile -split-input-file | FileCheck %s
-// RUN: fa3-opt %s -attention-expand-mods -attention-to-tile=two-level-accumulation=false -split-input-file | FileCheck %s --check-prefix=FALSE
+// RUN: fa3-opt %s -attention-expand-mods -attention-to-tile=last-block=whole -split-input-file | FileCheck %s
+// RUN: fa3-opt %s -attention-expand-mods -attention-to-tile="two-level-accumulation=false last-block=whole" -split-input-file | FileCheck %s --check-prefix=FALSE
 // RUN: not fa3-opt %s -attention-expand-mods -attention-to-tile=two-level-accumulation=maybe -split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: for the --two-level-accumulation option: expects 'auto', 'true' or 'false', got 'maybe'
 

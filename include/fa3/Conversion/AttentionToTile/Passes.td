@@ -58,7 +58,7 @@ def AttentionToTile : Pass<"attention-to-tile", "::mlir::ModuleOp"> {
   let options = [
     Option_BlockM, Option_BlockN, Option_Rescale, Option_RescaleThreshold,
     Option_Loads, Option_TwoLevel, Option_TwoLevelSteps, Option_PackGqa,
-    Option_PartKeys, Option_LastBlock, Option_BackwardForm,
+    Option_PartKeys, Option_LastBlock, Option_LastKeys, Option_BackwardForm,
     Option_Deterministic, Option_Stages,
     Option<"endRows", "end-rows", "bool", "false",
            "state where the rows of a tile end">

@@ -6,7 +6,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace fa3;
@@ -21,10 +20,12 @@ FailureOr<Value> KernelBuilder::loadScale(unsigned operand, Value firstRow,
                                           int64_t rows) {
   static constexpr StringRef names[] = {"q", "k", "v"};
   int64_t perScale = op.getScaleRows(operand);
-  if (perScale > 1 && perScale % rows)
+  // A narrow block begins where a whole one would, and so has one scale, too.
+  int64_t ofTile = operand == 0 ? rows : wholeColumns;
+  if (perScale > 1 && perScale % ofTile)
     return op.emitOpError("has a scale for every ")
            << perScale << " rows of " << names[operand]
-           << ", expects a multiple of the tile's " << rows;
+           << ", expects a multiple of the tile's " << ofTile;
   if (perScale == 1 && operand == 2)
     return op.emitOpError("has a scale for every token of v, expects one for "
                           "heads or for blocks of keys");
@@ -208,19 +209,12 @@ FailureOr<KernelBuilder::State> KernelBuilder::buildLoop(ValueRange query,
       result->acc = arith::AddFOp::create(b, result->acc, result->products);
     return result;
   }
-  Value blocks;
+  Value blocks = countWholeBlocks();
   if (policy.lastKeys) {
-    // What is left behind whole blocks comes first, in a block of its own.
-    blocks = arith::DivUIOp::create(b, keyLength, index(columns));
-    Value firstKey = arith::MulIOp::create(b, blocks, index(columns));
-    llvm::SaveAndRestore<int64_t> narrow(columns, policy.lastKeys);
-    iteration = index(0);
-    FailureOr<State> next = buildBlock(query, firstRow, firstKey, init);
+    FailureOr<State> next = buildNarrowBlock(query, firstRow, blocks, init);
     if (failed(next))
       return failure();
     init = *next;
-  } else {
-    blocks = arith::CeilDivSIOp::create(b, keyLength, index(columns));
   }
   // Blocks are walked from the last one of the part to its first one.
   Value count = blocks;

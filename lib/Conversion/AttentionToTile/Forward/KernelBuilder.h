@@ -13,9 +13,9 @@
 // log2(e): an instruction more for each score, and right up to the largest
 // float.
 //
-// Kernel.cpp has the grid and the loop over key blocks, KernelBlocks.cpp the
-// loops over lists of them, KernelStep.cpp what is done with one block and at
-// the end.
+// Kernel.cpp has the grid and the loop over key blocks, KernelBlocks.cpp a
+// narrow one in front and the loops over lists of them, KernelStep.cpp what is
+// done with one block and at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ public:
                 AccumulationPolicy policy)
       : KernelMath(op ? op.getLoc() : operands.o.getLoc(), builder), op(op),
         operands(operands), rows(tile.blockM), columns(tile.blockN),
-        policy(policy) {
+        wholeColumns(tile.blockN), policy(policy) {
     if (op && op.hasScales())
       weightExponent = getLargestWeight(op.getValueElementType()) -
                        (policy.lazy ? policy.threshold : 0);
@@ -179,6 +179,15 @@ private:
                                          int64_t rows);
   /// The rows of q, a tile for each of its terms, and those of qv.
   llvm::SmallVector<mlir::Value> loadQuery(mlir::Value firstRow);
+  /// How many blocks of keys the loop has.
+  mlir::Value countWholeBlocks();
+  /// Whether the narrow block in front of the loop has keys, and is this
+  /// part's; null if that is known.
+  mlir::Value hasNarrowBlock(mlir::Value firstKey);
+  /// What is left behind whole blocks, in a block of its own.
+  mlir::FailureOr<State> buildNarrowBlock(mlir::ValueRange query,
+                                          mlir::Value firstRow,
+                                          mlir::Value blocks, State state);
   mlir::FailureOr<State> buildLoop(mlir::ValueRange query,
                                    mlir::Value firstRow);
   /// The same over the blocks of keys that are listed for the tile: those that
@@ -339,6 +348,8 @@ private:
   attention::ForwardOp op;
   const KernelOperands &operands;
   int64_t rows, columns;
+  /// Columns of a block that is not narrow.
+  const int64_t wholeColumns;
   AccumulationPolicy policy;
   /// Whether this is a kernel that merges parts, which has no keys.
   bool merges = false;
@@ -365,6 +376,9 @@ private:
   bool isLarge = false;
   /// Number of the step, counted in key blocks.
   mlir::Value iteration;
+  /// Whether nothing has been summed up in front of the step, so that there is
+  /// nothing to rescale.
+  bool isFirst = false;
   /// log2 of the factor of all weights.
   double weightExponent = 0;
 };

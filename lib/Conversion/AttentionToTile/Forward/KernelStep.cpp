@@ -193,7 +193,7 @@ KernelBuilder::Weighting KernelBuilder::buildReference(Value blockMaximum,
     blockMaximum = mul(blockMaximum, asRows(exponentFactor));
   }
   Value maximum, grown;
-  if (policy.lazy) {
+  if (policy.lazy && !isFirst) {
     Value threshold = splat(rowType(), policy.threshold);
     grown = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
                                   asExponent(sub(blockMaximum, state.maximum)),
@@ -259,6 +259,10 @@ KernelBuilder::State KernelBuilder::accumulate(State state, Value maximum,
   auto addScaled = [&](Value tile, Value other) -> Value {
     return math::FmaOp::create(b, tile, factorFor(tile), other);
   };
+  if (isFirst && state.products)
+    return State{state.acc, maximum, sums, multiply(state.products), Value()};
+  if (isFirst)
+    return State{multiply(state.acc), maximum, sums, Value(), Value()};
   if (policy.twoLevel && !state.products) {
     Value product = multiply(splat(state.acc.getType(), 0.0));
     return State{addScaled(state.acc, product), maximum,
