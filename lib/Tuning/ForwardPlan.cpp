@@ -16,6 +16,9 @@ using mlir::success;
 namespace {
 /// Keys by which a block grows: the depth of a product.
 constexpr int64_t kStep16Bit = 16, kStep8Bit = 32;
+/// Columns of values above which further groups have some of the sums, which
+/// cannot begin with a product in front of the loop.
+constexpr int64_t kColumnsOfGroup = 256;
 
 /// Makes one plan.
 class Planner {
@@ -279,6 +282,10 @@ LogicalResult Planner::verifyLastBlock() const {
   if (facts.hasLengths)
     return fail("has sequences with lengths of their own, expects no "
                 "last-block=narrow");
+  if (facts.dv > kColumnsOfGroup)
+    return fail("has values of " + Twine(facts.dv) +
+                " columns, expects at most " + Twine(kColumnsOfGroup) +
+                " with last-block=narrow");
   return success();
 }
 
@@ -308,7 +315,7 @@ FailureOr<int64_t> Planner::getLastKeys(int64_t blockN) const {
   if (failed(verifyLastBlock()))
     return failure();
   bool isAsked = options.lastBlock == options::LastBlock::Narrow;
-  if (facts.hasLengths || facts.listed ||
+  if (facts.hasLengths || facts.listed || facts.dv > kColumnsOfGroup ||
       options.lastBlock == options::LastBlock::Whole ||
       (!isAsked && (facts.hasMask || facts.hasAux)))
     return 0;

@@ -151,6 +151,12 @@ TEST(ForwardPlan, LastBlockThatIsAskedFor) {
   facts.listed = {128, 128};
   EXPECT_EQ(plan(facts, options).refusal,
             "has lists of blocks of keys, expects no last-block=narrow");
+  facts = makeFacts(512);
+  facts.keys = 1040;
+  EXPECT_EQ(planOf(facts).accumulation.lastKeys, 0);
+  EXPECT_EQ(plan(facts, options).refusal,
+            "has values of 512 columns, expects at most 256 with "
+            "last-block=narrow");
 }
 
 TEST(ForwardPlan, LastBlockOfAnUnknownNumberOfKeys) {

@@ -23,3 +23,12 @@ func.func @step(%q: !t, %k: !t, %s: !s) -> tensor<1x2x?x64xf16> {
   %o = attention.forward %q, %k, %k scales(%s, %s, %s : !s, !s, !s) : (!t, !t, !t) -> tensor<1x2x?x64xf16>
   return %o : tensor<1x2x?x64xf16>
 }
+
+// -----
+
+!w = tensor<1x2x?x512xf16>
+func.func @wide(%q: !w, %k: !w) -> !w {
+  // expected-error @+1 {{has values of 512 columns, expects at most 256 with last-block=narrow}}
+  %o = attention.forward %q, %k, %k : (!w, !w, !w) -> !w
+  return %o : !w
+}

@@ -162,8 +162,19 @@ static Dependents getDependents(CarriedSum sum) {
       {sum.loop.getRegionIterArg(sum.index), sum.dot.getResult()});
 }
 
+/// Whether a sum begins with a product in front of its loop, perhaps in a
+/// branch. Who computes that has the sum already, and no ring hands it over.
+static bool beginsWithProduct(CarriedSum sum) {
+  Operation *made = sum.loop.getInitArgs()[sum.index].getDefiningOp();
+  return isa_and_nonnull<DotOp, scf::IfOp>(made) &&
+         made->walk([](DotOp) { return WalkResult::interrupt(); })
+             .wasInterrupted();
+}
+
 int64_t fa3::tile::assignSums(gpu::GPUFuncOp kernel) {
   SmallVector<CarriedSum> sums = findCarriedSums(kernel);
+  if (llvm::any_of(sums, beginsWithProduct))
+    return 0;
   SmallVector<unsigned> roles = distribute(kernel, sums);
   if (llvm::all_of(roles, [](unsigned role) { return role == 0; }))
     return 0;
