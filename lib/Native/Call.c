@@ -7,7 +7,7 @@
 
 #include "Native.h"
 
-enum { SCALE = 1, TENSORS = 2, VALUES = 5 };
+enum { SCALE = 1, TENSORS = 2, VALUES = 5, KNOWN = 4, MOST_MORE = 3 };
 
 /* Whether a launch may go past autograd and whoever looks on; -1 with an
  * exception. */
@@ -49,19 +49,28 @@ static PyObject *scale_of(PyObject *given, PyObject *known) {
   return made;
 }
 
-/* Launches what is known of a call: (Launch, default scale, largest one). */
+/* Launches what is known of a call: (Launch, default scale, largest one,
+ * tensors behind v that are the same in all calls). */
 static PyObject *launch(const native_state *state, PyObject *known,
                         PyObject *given_scale, PyObject *const *tensors) {
-  if (!PyTuple_Check(known) || PyTuple_Size(known) != 3 ||
+  PyObject *more = NULL;
+  if (PyTuple_Check(known) && PyTuple_Size(known) == KNOWN)
+    more = PyTuple_GetItem(known, KNOWN - 1);
+  if (!more || !PyTuple_Check(more) || PyTuple_Size(more) > MOST_MORE ||
       (PyObject *)Py_TYPE(PyTuple_GetItem(known, 0)) != state->launch_type) {
-    PyErr_SetString(PyExc_TypeError, "expected (Launch, scale, scale)");
+    PyErr_SetString(PyExc_TypeError,
+                    "expected (Launch, scale, scale, tensors)");
     return NULL;
   }
   PyObject *scale = scale_of(given_scale, known);
   if (!scale)
     return NULL;
-  PyObject *values[] = {tensors[0], tensors[1], tensors[2], scale};
-  PyObject *made = native_launch_run(PyTuple_GetItem(known, 0), values, 4);
+  PyObject *values[3 + MOST_MORE + 1] = {tensors[0], tensors[1], tensors[2]};
+  Py_ssize_t count = 3;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(more); ++i)
+    values[count++] = PyTuple_GetItem(more, i);
+  values[count++] = scale;
+  PyObject *made = native_launch_run(PyTuple_GetItem(known, 0), values, count);
   Py_DECREF(scale);
   return made;
 }

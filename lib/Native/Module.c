@@ -121,8 +121,8 @@ static PyMethodDef native_methods[] = {
      "name(*values): a key of a call, or None."},
     {"call", (PyCFunction)(void (*)(void))native_call, METH_FASTCALL,
      "call(known, scale, q, k, v, *values): launches a call that is known by "
-     "identify(q, k, v, *values), as (Launch, default scale, largest one); "
-     "None where there is none, or who looks on."},
+     "identify(q, k, v, *values), as (Launch, default scale, largest one, "
+     "tensors behind v); None where there is none, or who looks on."},
     {"watch", native_watch, METH_VARARGS,
      "watch(asks, states): who looks on at calls."},
     {"watch_backward", native_watch_backward, METH_VARARGS,

@@ -18,7 +18,7 @@
 
 /* Changes with every function that Python calls (python/fa3/support/native.py):
  * a module of other sources is not used. */
-enum { NATIVE_VERSION = 1 };
+enum { NATIVE_VERSION = 2 };
 
 /* What a module knows once it was told of torch. */
 typedef struct {

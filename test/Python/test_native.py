@@ -234,6 +234,26 @@ class LaunchTest(unittest.TestCase):
                 with self.assertRaises(TypeError):
                     fa3.attention(q, k, k, **named)  # the way of Python
 
+    @needs_native
+    def test_call_of_float8(self):
+        """The descales of one that nobody gives are in what is known of a call."""
+        q, seen = self.q.to(torch.float8_e4m3fn), []
+        for named in ({}, {"causal": True, "return_lse": True}, {"out_dtype": torch.float32}):
+            expected = self.launches(lambda named=named: fa3.attention(q, q, q, **named))
+            self.assertEqual(len(expected), 1)
+            with mock.patch.object(native, "form", None):  # the way of Python asks for it
+                made = self.launches(
+                    lambda named=named: seen.append(fa3.attention(q.clone(), q, q, **named))
+                )
+            self.assertEqual(made, expected)
+        self.assertEqual(seen[0].dtype, torch.bfloat16)
+        self.assertEqual([one.dtype for one in seen[1]], [torch.bfloat16, torch.float32])
+        self.assertEqual(seen[2].dtype, torch.float32)
+        scales = torch.full((1, 1), 0.5)
+        with mock.patch.object(native, "call") as call:
+            fa3.attention(q, q, q, k_descale=scales)
+        self.assertFalse(call.called)
+
     def test_call_of_few_arguments(self):
         """Any that is not in the key, also one that there will be, is no call of C."""
         known = {"q", "k", "v", "causal", "window", "softcap", "scale", "out_dtype",
@@ -274,7 +294,7 @@ class LaunchTest(unittest.TestCase):
         for given in ((), ([], None, q, q, q), ({}, None, q, q)):
             with self.assertRaises(TypeError):
                 call(*given)
-        for known in (None, (), (1, 2, 3)):
+        for known in (None, (), (1, 2, 3), (1, 2, 3, 4), (1, 2, 3, ()), (1, 2, 3, (q,) * 4)):
             with self.assertRaises(TypeError):
                 call({native.identify(q, q, q, 1): known}, None, q, q, q, 1)
 

@@ -72,10 +72,16 @@ class Call:
     @property
     def in_c(self) -> Any:
         """For native.call; None where that cannot make this call."""
-        launch = self.launcher.in_c
-        if launch is None or self._filled or len(self.names) != 3 or self.scalars:
+        launch, filled = self.launcher.in_c, len(self._filled)
+        behind = tuple(range(3, 3 + filled))
+        if launch is None or len(self.names) != 3 + filled or self.scalars:
             return None
-        return launch, self.default_scale, MAX_SCALE
+        if self._filled != behind or filled > 3:
+            return None
+        more = ()
+        if filled:
+            more = (ones(sys.modules["torch"], self.launcher.place),) * filled
+        return launch, self.default_scale, MAX_SCALE, more
 
     def __call__(self, q: Any, k: Any, v: Any, scale: float | None) -> Any:
         """Once more, with tensors of the same types, shapes and strides."""

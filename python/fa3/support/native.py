@@ -19,7 +19,7 @@ logger = logging.getLogger("fa3")
 
 NAME = "fa3_native.abi3.so"
 #: NATIVE_VERSION in lib/Native/Native.h.
-VERSION = 1
+VERSION = 2
 #: Whether not to use it, as an older torch would have it.
 _OFF = os.environ.get("FA3_NATIVE") == "0"
 
@@ -133,6 +133,7 @@ identify = _at_first("identify", "identify", _nothing)
 name = _at_first("name", "name", _nothing)
 
 #: call(known, scale, q, k, v, *values) launches what `known` has by identify(q, k, v,
-#: *values), (Launch, default scale, largest one), and gives what that makes; None where
-#: there is nothing, where somebody looks on, and where it needs gradients.
+#: *values), (Launch, default scale, largest one, tensors that come behind v in all calls),
+#: and gives what that makes; None where there is nothing, where somebody looks on, and
+#: where it needs gradients.
 call = _at_first("call", "call", _nothing, _watch)
