@@ -55,34 +55,79 @@ static int64_t getLastStage(scf::ForOp loop) {
   return last;
 }
 
-/// Deepens a ring to the entries that are in use at once from `acquire` to
-/// `end` of the same entry: one per stage, and one more if the next is acquired
-/// first.
-static void deepenRing(warp::AcquireOp acquire, Operation *end) {
-  SlottingAttr from = getSlotting(acquire), to = getSlotting(end);
-  int64_t used = to.getStage() - from.getStage() +
-                 (from.getOrder() < to.getOrder() ? 1 : 0);
+/// How many entries are in use at once from `start` of one to `end` of the
+/// same: one per stage, and one more if the next is started first.
+static int64_t countInUse(Operation *start, Operation *end) {
+  SlottingAttr from = getSlotting(start), to = getSlotting(end);
+  return to.getStage() - from.getStage() +
+         (from.getOrder() < to.getOrder() ? 1 : 0);
+}
+
+static void deepenRing(warp::AcquireOp acquire, int64_t used) {
   warp::RingType type = acquire.getRing().getType();
   if (used > type.getDepth())
     acquire.getRing().setType(type.withDepth(used));
 }
 
-/// Deepens rings to the entries that the scheduled loop holds at once, and
-/// those that it fills itself to all from the copy to the release.
+/// Where another group takes the entries that are read, to fill them; null for
+/// several places.
+static warp::AcquireOp findWriteOf(warp::AcquireOp reader) {
+  warp::AcquireOp fill;
+  for (Operation *user : reader.getRing().getUsers()) {
+    auto acquire = dyn_cast<warp::AcquireOp>(user);
+    if (!acquire || acquire.getSide() != warp::Side::write)
+      continue;
+    if (fill)
+      return {};
+    fill = acquire;
+  }
+  bool isOfOther = fill && fill->getParentOfType<warp::GroupOp>() !=
+                               reader->getParentOfType<warp::GroupOp>();
+  return isOfOther ? fill : warp::AcquireOp();
+}
+
+/// How many entries of `acquire` are needed up to `released`, so that who fills
+/// both rings gets to the entry of `other`, where the loop waits for that
+/// before it takes the entry of `acquire` that is filled in front: of the same
+/// iteration, or of the one before.
+static int64_t countAwaited(warp::AcquireOp acquire, Operation *released,
+                            warp::AcquireOp other) {
+  warp::AcquireOp fill = findWriteOf(acquire), last = findWriteOf(other);
+  if (!fill || !last || fill->getBlock() != last->getBlock())
+    return 0;
+  int64_t before = fill->isBeforeInBlock(last) ? 0 : 1;
+  SlottingAttr own = getSlotting(acquire), awaited = getSlotting(other);
+  bool isAwaitedFirst =
+      std::pair(awaited.getStage() + before, awaited.getOrder()) <
+      std::pair(own.getStage(), own.getOrder());
+  return isAwaitedFirst ? countInUse(other, released) - before : 0;
+}
+
+/// Deepens rings to the entries that the scheduled loop holds at once, those
+/// that it fills itself to all from the copy to the release, and those that
+/// another group fills so that it gets to what the loop waits for.
 static void deepenRings(scf::ForOp loop) {
   auto acquires = loop.getBody()->getOps<warp::AcquireOp>();
+  auto isRead = [](warp::AcquireOp op) {
+    return op.getSide() == warp::Side::read;
+  };
   for (warp::AcquireOp acquire : acquires) {
-    auto deepen = [&](Value slot) {
+    auto deepen = [&](Value slot, warp::AcquireOp other) {
       for (Operation *user : slot.getUsers())
         if (isa<warp::ReleaseOp, warp::PublishOp>(user) && getSlotting(user))
-          deepenRing(acquire, user);
+          deepenRing(acquire, other ? countAwaited(acquire, user, other)
+                                    : countInUse(acquire, user));
     };
-    deepen(acquire.getSlot());
-    if (acquire.getSide() == warp::Side::write)
-      for (warp::AcquireOp reader : acquires)
-        if (reader.getSide() == warp::Side::read &&
-            reader.getRing() == acquire.getRing())
-          deepen(reader.getSlot());
+    deepen(acquire.getSlot(), {});
+    for (warp::AcquireOp other : acquires) {
+      if (!isRead(other))
+        continue;
+      bool isOwn = other.getRing() == acquire.getRing();
+      if (isOwn && !isRead(acquire))
+        deepen(other.getSlot(), {});
+      if (!isOwn && isRead(acquire))
+        deepen(acquire.getSlot(), other);
+    }
   }
 }
 
