@@ -56,7 +56,7 @@ def strided(r, shape, dtype):
 
 
 def score_mod(r, heads, keys):
-    """A function of scores, or None. Its table has as many elements as a cache rows."""
+    """A function of scores, or None. Its table is as long as caches have rows."""
     slopes, table = torch.randn(heads), torch.randn(keys + 20)
     return r.choice([None] * 6 + [
         lambda s, b, h, i, j: s + slopes[h] * (i - j) * 0.01,

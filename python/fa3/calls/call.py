@@ -73,14 +73,12 @@ class Call:
     def in_c(self) -> Any:
         """For native.call; None where that cannot make this call."""
         launch, filled = self.launcher.in_c, len(self._filled)
-        behind = tuple(range(3, 3 + filled))
-        if launch is None or len(self.names) != 3 + filled or self.scalars:
+        if (
+            launch is None or self.scalars or len(self.names) != 3 + filled
+            or self._filled != tuple(range(3, 3 + filled))
+        ):  # fmt: skip
             return None
-        if self._filled != behind or filled > 3:
-            return None
-        more = ()
-        if filled:
-            more = (ones(sys.modules["torch"], self.launcher.place),) * filled
+        more = (ones(sys.modules["torch"], self.launcher.place),) * filled if filled else ()
         return launch, self.default_scale, MAX_SCALE, more
 
     def __call__(self, q: Any, k: Any, v: Any, scale: float | None) -> Any:

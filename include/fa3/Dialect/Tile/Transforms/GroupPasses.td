@@ -76,11 +76,11 @@ def InsertRings : Pass<"tile-insert-rings"> {
     window by window through registers, unless its rows alone are relabeled: the
     copy brings them in that order (`tile.load.async .. rows`). What is computed of
     a left operand before its products is read, computed and written back to the
-    entry by the math role: replicas divide its rows. A load of fewer
-    rows in front of the loop around another load of the same columns, perhaps in
-    a branch, uses the first rows of the other's entries. Cursors are threaded through the loops and
-    branches around them. The result is still one stream
-    of instructions, and legal: each entry is written before it is read.
+    entry by the math role: replicas divide its rows. A load of fewer rows in front
+    of the loop around another load of the same columns, perhaps in a branch, uses
+    the first rows of the other's entries. Cursors are threaded through the loops
+    and branches around them. The result is still one stream of instructions, and
+    legal: each entry is written before it is read.
 
     Fails where a load lies in control flow other than `scf.for` and `scf.if`,
     because a position cannot be carried through it.
