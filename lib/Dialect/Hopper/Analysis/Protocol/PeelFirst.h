@@ -19,8 +19,8 @@ namespace fa3::hopper {
 
 /// A copy of `function` in which no branch asks whether an iteration is the
 /// first one of its loop, which has no loops of a few rounds, and in which no
-/// number is chosen by the condition of a branch in front of it; null if that is
-/// so already.
+/// number is chosen by the condition of a branch in front of it; null if that
+/// is so already.
 mlir::OwningOpRef<mlir::gpu::GPUFuncOp>
 peelFirstIterations(mlir::gpu::GPUFuncOp function);
 
