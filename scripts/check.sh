@@ -29,26 +29,8 @@ commits=$(git rev-list --count HEAD 2>/dev/null || echo 0)
 mutants=8 problems=4
 [ -z "${FA3_WHOLE:-}" ] || mutants=1 problems=1
 
-step "format"
-# Many files of one process: starting it takes longer than formatting one.
-git ls-files -z '*.c' '*.cpp' '*.h' |
-  xargs -0 -n 64 -P "$fa3_jobs" clang-format-22 --dry-run --Werror
-echo "clang-format: no difference"
-
-step "license"
-sources=('*.c' '*.cpp' '*.cu' '*.h' '*.td' '*.py' '*.sh' '*.cmake' '*.in' '*/CMakeLists.txt')
-if git grep -L 'SPDX-License-Identifier: Apache-2.0' -- "${sources[@]}"; then
-  echo "these files lack the line 'SPDX-License-Identifier: Apache-2.0'" >&2
-  exit 1
-fi
-echo "every source names its license"
-
-step "python"
-if fa3_python_tools "ruff>=0.16"; then
-  "$fa3_python_bin/ruff" check --no-cache
-else
-  echo "ruff cannot be installed: Python files were not checked"
-fi
+step "style"
+scripts/style.sh
 
 # Downloads take as long as a part of the build, and no processor.
 mkdir -p "$fa3_build/python"
