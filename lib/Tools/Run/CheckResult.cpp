@@ -254,11 +254,32 @@ static double getLargest(const interp::Array &array) {
   return largest;
 }
 
-static CheckResult checkOutput(const ProblemArgument &mine,
-                               const interp::Array &exact,
-                               const interp::Array &low, FloatType type,
-                               double factor, bool isWhole) {
+/// Each element that the reference writes, within `bound` of it; if `isWhole`,
+/// no other one is written.
+static CheckResult checkWithin(const ProblemArgument &mine,
+                               const interp::Array &exact, double bound,
+                               bool isWhole) {
   const interp::Array &array = *mine.getArray();
+  Collector collector(mine.name, bound);
+  exact.forEach([&](ArrayRef<int64_t> index, uint8_t *) {
+    if (isPoison(exact, index)) {
+      if (isWhole)
+        collector.addUntouched(index, !isPoison(array, index));
+      return;
+    }
+    double value = load(array, index), reference = load(exact, index);
+    // Infinities are equal and not near.
+    collector.add(index, !isPoison(array, index), value, reference,
+                  value == reference || std::abs(value - reference) <= bound);
+  });
+  return collector.take();
+}
+
+/// How far an output may be: `factor` times what rounding in other places
+/// makes.
+static double getOutputBound(const interp::Array &exact,
+                             const interp::Array &low, FloatType type,
+                             double factor) {
   std::vector<float> exactValues, lowValues;
   exact.forEach([&](ArrayRef<int64_t> index, uint8_t *) {
     if (isPoison(exact, index))
@@ -270,37 +291,7 @@ static CheckResult checkOutput(const ProblemArgument &mine,
   // Results of f32 show that ex2.approx and rcp.approx are no more than that.
   if (type.isF32())
     bound += kApproximate * getLargest(exact);
-  Collector collector(mine.name, bound);
-  exact.forEach([&](ArrayRef<int64_t> index, uint8_t *) {
-    if (isPoison(exact, index)) {
-      if (isWhole)
-        collector.addUntouched(index, !isPoison(array, index));
-      return;
-    }
-    double value = load(array, index), reference = load(exact, index);
-    collector.add(index, !isPoison(array, index), value, reference,
-                  std::abs(value - reference) <= bound);
-  });
-  return collector.take();
-}
-
-static CheckResult checkOfRows(const ProblemArgument &mine,
-                               const interp::Array &exact, Tolerance allowed,
-                               bool isWhole) {
-  const interp::Array &array = *mine.getArray();
-  double bound = allowed.atol + allowed.rtol * getLargest(exact);
-  Collector collector(mine.name, bound);
-  exact.forEach([&](ArrayRef<int64_t> index, uint8_t *) {
-    if (isPoison(exact, index)) {
-      if (isWhole)
-        collector.addUntouched(index, !isPoison(array, index));
-      return;
-    }
-    double value = load(array, index), reference = load(exact, index);
-    collector.add(index, !isPoison(array, index), value, reference,
-                  value == reference || std::abs(value - reference) <= bound);
-  });
-  return collector.take();
+  return bound;
 }
 
 static bool hasSoftcap(attention::ScoredOpInterface op) {
@@ -368,18 +359,12 @@ static void checkOthers(ArrayRef<ProblemArgument> mine,
 /// Of a mean of parts: twice the spacing of numbers of the format, and 2^-16 of
 /// the largest for exponentials and the order of sums.
 static Tolerance getMergedTolerance(const interp::Array &exact) {
-  double largest = 0;
-  exact.forEach([&](ArrayRef<int64_t>, uint8_t *element) {
-    double value = std::abs(interp::loadAsDouble(exact.getFormat(), element));
-    if (std::isfinite(value))
-      largest = std::max(largest, value);
-  });
   double relative = 0x1p-20;
   if (exact.getFormat() == interp::Format::F16)
     relative = 0x1p-10;
   else if (exact.getFormat() == interp::Format::BF16)
     relative = 0x1p-7;
-  return {0x1p-16 * largest, relative};
+  return {0x1p-16 * getLargest(exact), relative};
 }
 
 /// A function that only prepares operands, or merges results: all that it
@@ -436,16 +421,20 @@ fa3::run::checkAttention(ModuleOp module, StringRef function,
   for (unsigned i : results->outputs) {
     auto type =
         cast<FloatType>(cast<MemRefType>(mine[i].type).getElementType());
-    checks.push_back(checkOutput(mine[i], *exact[i].getArray(),
-                                 *low[i].getArray(), type, factor, isWhole));
+    double bound =
+        getOutputBound(*exact[i].getArray(), *low[i].getArray(), type, factor);
+    checks.push_back(
+        checkWithin(mine[i], *exact[i].getArray(), bound, isWhole));
   }
   auto operand = getElementTypeOrSelf(results->op.getQ());
   bool isFloat8 =
       isa<FloatType>(operand) && operand.getIntOrFloatBitWidth() == 8;
-  for (unsigned i : results->ofRows)
-    checks.push_back(checkOfRows(mine[i], *exact[i].getArray(),
-                                 isFloat8 ? kFloat8LseTolerance : kLseTolerance,
-                                 isWhole));
+  Tolerance ofRows = isFloat8 ? kFloat8LseTolerance : kLseTolerance;
+  for (unsigned i : results->ofRows) {
+    const interp::Array &reference = *exact[i].getArray();
+    double bound = ofRows.atol + ofRows.rtol * getLargest(reference);
+    checks.push_back(checkWithin(mine[i], reference, bound, isWhole));
+  }
   checkOthers(mine, exact, *results, checks);
   return checks;
 }
@@ -459,17 +448,11 @@ static Tolerance getDefaultTolerance(const interp::Array &array) {
   interp::Format format = array.getFormat();
   if (!interp::isFloat(format))
     return {};
-  double largest = 0;
-  array.forEach([&](ArrayRef<int64_t>, uint8_t *element) {
-    double value = std::abs(interp::loadAsDouble(format, element));
-    if (std::isfinite(value))
-      largest = std::max(largest, value);
-  });
   // The first number after 1 that the format has.
   double spacing = 1;
   while (interp::roundTo(format, 1 + spacing / 2) > 1 && spacing > 1e-16)
     spacing /= 2;
-  return {2 * spacing * largest, 0};
+  return {2 * spacing * getLargest(array), 0};
 }
 
 SmallVector<CheckResult>
