@@ -12,7 +12,7 @@ from unittest import mock
 import support
 
 import fa3
-from fa3.build import compiler, driver
+from fa3.build import compiler, driver, tiles
 from fa3.calls import call, launch
 from fa3.kernels.arguments import Arguments
 from fa3.kernels import compiled as kernels, spec
@@ -216,7 +216,7 @@ class LaunchTest(unittest.TestCase):
             (kernel,) = kernels.kernels.values()
             first, tile = kernel.options.pipeline.split(" ", 1)
             self.assertEqual(first, "variants=1")
-            self.assertIn(tile, driver._TILES)
+            self.assertIn(tile, tiles._TILES)
             self.assertIn("registers ran out", str(kernel.diagnostics[-1]))
         self.assertEqual(kernel.source, "cache")
         # Who chooses a tile gets that, or an error.

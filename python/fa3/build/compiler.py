@@ -30,6 +30,7 @@ from .interface import (
     KernelUsage,
     ProgramCode,
 )
+from .tiles import try_tiles
 
 COMPILER_ABI = 1
 STAGES = (
@@ -428,7 +429,8 @@ def run_on_host(text: str, args: Sequence[Any], options: CompileOptions, how: An
     stage = "tile" if how is True else how
     if stage not in INTERPRETED:
         raise ArgumentError("interpret", f"{how!r}, expected True or one of {INTERPRETED}")
-    get_compiler().interpret(text, args, options, None if stage == "definition" else stage)
+    name = None if stage == "definition" else stage
+    try_tiles(options, lambda chosen: get_compiler().interpret(text, args, chosen, name))
 
 
 def get_compiler() -> Compiler:

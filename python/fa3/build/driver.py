@@ -17,7 +17,7 @@ import shutil
 import time
 from typing import Any
 
-from ..errors import ArgumentError, CompileError, Diagnostic, SettingError
+from ..errors import ArgumentError, Diagnostic, SettingError
 from ..support import forks, settings, tensors
 from ..support.runtime import runtime
 from . import cache as caches
@@ -30,6 +30,7 @@ from .compiler import (
     get_compiler,
     parse_options,
 )
+from .tiles import try_tiles
 
 logger = logging.getLogger("fa3")
 
@@ -353,38 +354,13 @@ def _tuned_key(text: str, options: CompileOptions) -> str:
     return caches.make_key(f"// tuned\n{text}", options, build_id())
 
 
-# Tiles of queries and keys to take, in this order, where registers run out.
-_TILES = ("block-n=96", "block-m=128", "block-m=128 block-n=64", "block-m=64 block-n=64")
-
-
 def _compile_by_tile(text: str, options: CompileOptions) -> Code:
-    """Compiles; where the registers of a thread do not suffice for the tile that the
-    compiler has chosen, with a smaller one, which a remark says."""
-    try:
-        return get_compiler().compile(text, options)
-    except CompileError as error:
-        if not _wants_smaller_tile(error) or "block-" in options.pipeline:
-            raise
-        first = error
-    for tile in _TILES:
-        smaller = dataclasses.replace(
-            options, pipeline=f"{options.pipeline} {tile}".strip()
-        )
-        try:
-            code = get_compiler().compile(text, smaller)
-        except CompileError as error:
-            if not _wants_smaller_tile(error):
-                raise
-            continue
-        remark = Diagnostic("remark", f"registers ran out: compiled with {tile}")
-        return dataclasses.replace(
-            code, diagnostics=(*code.diagnostics, remark), tile=tile
-        )
-    raise first
-
-
-def _wants_smaller_tile(error: CompileError) -> bool:
-    return any("registers per thread" in one.message for one in error.diagnostics)
+    """Compiles, with a smaller tile where need be, which a remark says."""
+    code, tile = try_tiles(options, lambda chosen: get_compiler().compile(text, chosen))
+    if not tile:
+        return code
+    remark = Diagnostic("remark", f"registers ran out: compiled with {tile}")
+    return dataclasses.replace(code, diagnostics=(*code.diagnostics, remark), tile=tile)
 
 
 _driver: Driver | None = None
