@@ -16,7 +16,8 @@ from jax.extend.core import ClosedJaxpr
 
 from ..errors import TraceError
 from ..mods import functions
-from ..mods.graph import BOOL, FLOAT, INDEX, Graph, Node, Printer
+from ..mods.graph import BOOL, FLOAT, INDEX, INT8, INT16, UINT8, Graph, Node
+from ..mods.printer import Printer
 from ..mods.regions import Auxiliary, Regions
 from ..mods.trace import Traced
 
@@ -245,12 +246,24 @@ def _scalar(graph: Graph, name: str, named: Any, nodes: list[Node]) -> Node:
     if name == "integer_pow":
         exponent = int(named["y"])
         made = functions.FUNCTIONS["pow"](graph, nodes[0], graph.constant(abs(exponent)))
-        return made if exponent > 0 else graph.divide(graph.constant(1.0), made)
+        return made if exponent >= 0 else graph.divide(graph.constant(1.0), made)
     if name == "convert_element_type":
-        dtype = str(named["new_dtype"])
-        kind = BOOL if dtype == "bool" else FLOAT if "float" in dtype else INDEX
-        return graph.cast(nodes[0], kind)
+        return _convert(graph, nodes[0], str(named["new_dtype"]))
     if name == "round":
+        if named["rounding_method"] != jax.lax.RoundingMethod.TO_NEAREST_EVEN:
+            raise TraceError("round: halves go to the even number only, as jnp.round has it")
         return functions.FUNCTIONS["round"](graph, nodes[0])
     raise TraceError(f"primitive '{name}' of JAX cannot be traced")
 
+
+_NARROW = {"int8": INT8, "uint8": UINT8, "int16": INT16}
+
+
+def _convert(graph: Graph, node: Node, dtype: str) -> Node:
+    if dtype == "bool":
+        return graph.cast(node, BOOL)
+    if dtype in ("float16", "bfloat16", "float32", "float64"):
+        return graph.cast(node, FLOAT)
+    if dtype not in (*_NARROW, "int32", "int64", "uint32"):
+        raise TraceError(f"a conversion to {dtype} cannot be traced")
+    return functions.to_whole(graph, node, _NARROW.get(dtype, ""))

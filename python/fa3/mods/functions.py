@@ -9,7 +9,18 @@ import sys
 from typing import Any, Callable
 
 from ..errors import TraceError
-from .graph import BOOL, FLOAT, INDEX, Graph, Node, value_of
+from .graph import (
+    BOOL,
+    FLOAT,
+    INDEX,
+    INT8,
+    INT16,
+    UINT8,
+    Graph,
+    Node,
+    common_narrow,
+    value_of,
+)
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -78,6 +89,8 @@ def _add(graph: Graph, a: Node, b: Node, alpha: Node | None = None) -> Node:
 
 
 def _sub(graph: Graph, a: Node, b: Node, alpha: Node | None = None) -> Node:
+    if a.type == b.type == BOOL:
+        raise error_here("the difference of two booleans, which torch has not; use ^")
     return graph.arithmetic("sub", a, graph.arithmetic("mul", b, alpha) if alpha else b)
 
 
@@ -111,20 +124,60 @@ def truncating(graph: Graph, a: Node, b: Node) -> tuple[Node, Node]:
         quotient = _floor_divide(graph, a, b)
     else:
         _needs_constant(b, "whole division")
-        quotient = graph.add("arith.divsi", (a, b), INDEX)
+        narrow = common_narrow(a, b)
+        a, b = graph.cast(a, INDEX), graph.cast(b, INDEX)
+        quotient = graph.add("arith.divsi", (a, b), INDEX, narrow=narrow)
     product = graph.arithmetic("mul", quotient, b)
     return quotient, graph.arithmetic("sub", a, product)
+
+
+def _whole_quotient(graph: Graph, x: Node) -> tuple[Node, Node] | None:
+    """The whole numbers that a quotient is of, by which it is rounded without an error.
+    A captured number that divides has to be a constant."""
+    if x.op != "quotient" or x.operands[0].op != "arith.sitofp":
+        return None
+    divisor = x.attribute
+    if divisor is None and x.operands[1].numbers and not x.operands[1].varies:
+        raise NeedsNumber(x.operands[1].numbers)
+    if divisor is None or divisor != int(divisor):
+        return None
+    (narrow,) = x.operands[0].operands
+    return graph.widened(narrow.operands[0]), graph.constant(int(divisor))
+
+
+def _floor(graph: Graph, x: Node) -> Node:
+    whole = _whole_quotient(graph, x)
+    if whole is not None:
+        return graph.cast(graph.floor_divide(*whole), FLOAT)
+    return x if x.type != FLOAT else graph.math("floor", x)
+
+
+def _ceil(graph: Graph, x: Node) -> Node:
+    whole = _whole_quotient(graph, x)
+    if whole is not None:
+        below = graph.floor_divide(_neg(graph, whole[0]), whole[1])
+        return graph.cast(_neg(graph, below), FLOAT)
+    return x if x.type != FLOAT else graph.math("ceil", x)
+
+
+def to_whole(graph: Graph, x: Node, narrow: str = "") -> Node:
+    """As a whole number of 32 bits, or of the type `narrow`: towards zero."""
+    whole = _whole_quotient(graph, x)
+    x = graph.cast(x, INDEX) if whole is None else truncating(graph, *whole)[0]
+    return graph.narrowed(x, narrow) if narrow else graph.widened(x)
 
 
 def _trunc(graph: Graph, x: Node) -> Node:
     if x.type != FLOAT:
         return x
+    if _whole_quotient(graph, x) is not None:
+        return graph.cast(to_whole(graph, x), FLOAT)
     below = graph.compare("lt", x, graph.constant(0.0))
     return graph.select(below, graph.math("ceil", x), graph.math("floor", x))
 
 
-def _round_with(name: str) -> Callable[..., Node]:
-    return lambda graph, x: x if x.type != FLOAT else graph.math(name, x)
+def _round(graph: Graph, x: Node) -> Node:
+    return x if x.type != FLOAT else graph.math("roundeven", x)
 
 
 def _abs(graph: Graph, x: Node) -> Node:
@@ -132,9 +185,7 @@ def _abs(graph: Graph, x: Node) -> Node:
         return graph.math("absf", x)
     if x.nonnegative:
         return x
-    negative = graph.arithmetic("sub", graph.constant(0), x)
-    node = graph.arithmetic("maximum", x, negative)
-    return graph.add(node.op, node.operands, node.type, node.attribute)
+    return graph.arithmetic("maximum", x, graph.arithmetic("sub", graph.constant(0), x))
 
 
 def _neg(graph: Graph, x: Node) -> Node:
@@ -152,7 +203,8 @@ def _not(graph: Graph, x: Node) -> Node:
         value = value_of(x)
         return graph.constant(not value if x.type == BOOL else ~value)
     ones = graph.constant(True if x.type == BOOL else -1)
-    return graph.add("arith.xori", (x, ones), x.type)
+    made = graph.add("arith.xori", (x, ones), x.type)
+    return graph.narrowed(made, x.narrow)
 
 
 def _bitwise(name: str) -> Callable[..., Node]:
@@ -205,7 +257,28 @@ def _sigmoid(graph: Graph, x: Node) -> Node:
     return graph.divide(one, graph.arithmetic("add", one, exponential))
 
 
+def _whole_pow(graph: Graph, x: Node, y: Node) -> Node:
+    """Of whole numbers, a whole number; 0 for exponents below 0, as torch's tensors."""
+    if x.is_constant and value_of(x) == 2 and not x.type == BOOL:
+        bits = graph.arithmetic("minimum", y, graph.constant(31))
+        power = graph.shift("left", graph.constant(1), bits)
+        if y.nonnegative:
+            return power
+        below = graph.compare("lt", y, graph.constant(0))
+        return graph.select(below, graph.constant(0), power)
+    zero, one = graph.constant(0), graph.constant(1)
+    power = graph.math("powf", _abs(graph, graph.cast(x, INDEX)), y)
+    power = graph.cast(graph.math("roundeven", power), INDEX)
+    if not x.nonnegative:
+        is_odd = graph.cast(graph.bitwise("and", y, one), BOOL)
+        negative = graph.bitwise("and", graph.compare("lt", x, zero), is_odd)
+        power = graph.select(negative, _neg(graph, power), power)
+    return graph.select(graph.compare("eq", y, zero), one, power)
+
+
 def _pow(graph: Graph, x: Node, y: Node) -> Node:
+    if y.type == FLOAT:
+        x = graph.cast(x, FLOAT)
     if y.is_constant and value_of(y) == 0:
         return graph.cast(graph.constant(1), x.type)
     if y.is_constant and value_of(y) == int(value_of(y)) and 1 <= value_of(y) <= 8:
@@ -215,20 +288,26 @@ def _pow(graph: Graph, x: Node, y: Node) -> Node:
         return result
     if y.is_constant and value_of(y) == 0.5:
         return graph.math("sqrt", x)
+    if FLOAT not in (x.type, y.type):
+        return _whole_pow(graph, x, y)
     if x.is_constant and value_of(x) == 2:
         return graph.math("exp2", y)
     return graph.math("powf", x, y)
 
 
 def _masked_fill(graph: Graph, x: Node, mask: Node, value: Node) -> Node:
-    return graph.select(graph.cast(mask, BOOL), value, x)
+    if x.type != FLOAT and value.type == FLOAT:
+        raise error_here("masked_fill of whole numbers with a float")
+    value = graph.cast(value, x.type)
+    return graph.select(graph.cast(mask, BOOL), graph.narrowed(value, x.narrow), x)
 
 
 def _sign(graph: Graph, x: Node) -> Node:
     zero = graph.cast(graph.constant(0), x.type)
     ones = [graph.cast(graph.constant(n), x.type) for n in (1, -1)]
     below = graph.select(graph.compare("lt", x, zero), ones[1], zero)
-    return graph.select(graph.compare("gt", x, zero), ones[0], below)
+    made = graph.select(graph.compare("gt", x, zero), ones[0], below)
+    return graph.narrowed(made, x.narrow)
 
 
 def _number(graph: Graph, value: Node | None, default: float) -> Node:
@@ -300,6 +379,8 @@ def _addcmul(
 def _logaddexp(graph: Graph, a: Node, b: Node) -> Node:
     a, b = graph.cast(a, FLOAT), graph.cast(b, FLOAT)
     far = _neg(graph, _abs(graph, graph.arithmetic("sub", a, b)))
+    # Of two infinite ones there is no difference.
+    far = graph.select(graph.compare("eq", a, b), graph.constant(0.0), far)
     rest = graph.math("log1p", graph.math("exp", far))
     return graph.arithmetic("add", graph.arithmetic("maximum", a, b), rest)
 
@@ -344,10 +425,11 @@ FUNCTIONS: dict[str, Callable[..., Node]] = {
     "clamp_max": lambda graph, x, max: _clamp(graph, x, None, max),
     "square": lambda graph, x: graph.arithmetic("mul", x, x),
     "reciprocal": lambda graph, x: graph.divide(graph.constant(1.0), x),
-    "floor": _round_with("floor"), "ceil": _round_with("ceil"), "trunc": _trunc,
-    "round": _round_with("roundeven"), "sign": _sign,
+    "floor": _floor, "ceil": _ceil, "trunc": _trunc, "round": _round, "sign": _sign,
     "float": lambda graph, x: graph.cast(x, FLOAT),
-    "int": lambda graph, x: graph.cast(x, INDEX),
+    "int": to_whole, "short": lambda graph, x: to_whole(graph, x, INT16),
+    "char": lambda graph, x: to_whole(graph, x, INT8),
+    "byte": lambda graph, x: to_whole(graph, x, UINT8),
     "bool": lambda graph, x: graph.cast(x, BOOL),
     "clone": lambda graph, x: x,
     "detach": _detach, "detach_": _detach, "requires_grad_": _detach,
@@ -360,7 +442,7 @@ ALIASES = {
     "absolute": "abs", "negative": "neg", "greater": "gt", "less": "lt",
     "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "clip": "clamp",
     "max": "maximum", "min": "minimum",
-    "long": "int", "short": "int",
+    "long": "int",
     "half": "float", "bfloat16": "float", "double": "float",
     "contiguous": "clone", "fix": "trunc", "special_erf": "erf", "rsub": "rsub",
     "item": "clone", "arctan": "atan", "log_sigmoid": "logsigmoid",

@@ -2,7 +2,8 @@
 """Scalar expressions as a graph: what a traced mod computes, and its text in the
 arith and math dialects. Equal expressions are one node.
 
-Values are `index`, `f32` or `i1`; what is loaded is converted to one of them.
+Values are `index`, `f32` or `i1`; what is loaded is converted to one of them. Whole
+numbers of 8 and 16 bits wrap as torch's do: `narrow` says which of them have which type.
 """
 
 from __future__ import annotations
@@ -12,20 +13,18 @@ import math
 import struct
 from typing import Any, Sequence
 
-from ..errors import TraceError
-
 INDEX, FLOAT, BOOL = "index", "f32", "i1"
+#: The types of `narrow`.
+INT8, UINT8, INT16 = "i8", "u8", "i16"
 #: Of one region, with its yield: the limit of the compiler (Attention.h).
 MAX_OPERATIONS = 1024
-_GIVEN = ("argument", "number")  # print nothing
-_FAST = " fastmath<reassoc, contract>"
-_FAST_OPS = ("arith.addf", "arith.subf", "arith.mulf")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Node:
     """One operation. `varies` says whether it depends on score or indices;
-    `numbers` are the captured numbers that it depends on."""
+    `numbers` are the captured numbers that it depends on; `narrow` is the type of a whole
+    number of 8 or 16 bits."""
 
     op: str
     operands: tuple["Node", ...]
@@ -35,6 +34,7 @@ class Node:
     numbers: frozenset[int] = frozenset()
     nonnegative: bool = False
     place: tuple[str, int] = ("", 0)
+    narrow: str = ""
 
     @property
     def is_constant(self) -> bool:
@@ -52,16 +52,16 @@ class Graph:
     def add(
         self, op: str, operands: Sequence[Node], type: str, attribute: Any = None,
         nonnegative: bool = False, varies: bool = False,
-        numbers: frozenset[int] = frozenset(),
+        numbers: frozenset[int] = frozenset(), narrow: str = "",
     ) -> Node:  # fmt: skip
-        key = (op, tuple(id(one) for one in operands), type, attribute)
+        key = (op, tuple(id(one) for one in operands), type, attribute, narrow)
         found = self._known.get(key)
         if found is None:
             found = Node(
                 op, tuple(operands), type, attribute,
                 varies or any(one.varies for one in operands),
                 numbers.union(*(one.numbers for one in operands)),
-                nonnegative, self.place,
+                nonnegative, self.place, narrow,
             )  # fmt: skip
             self._known[key] = found
         return found
@@ -120,8 +120,33 @@ class Graph:
         type = max((one.type for one in nodes), key=order.index)
         return [self.cast(one, type) for one in nodes], type
 
+    def narrowed(self, node: Node, narrow: str) -> Node:
+        """The last bits of a whole number, as one of the type `narrow`."""
+        if not narrow or node.narrow == narrow:
+            return node
+        if node.is_constant:
+            bits, least = _BITS_AND_LEAST[narrow]
+            return self.constant((value_of(node) - least) % (1 << bits) + least)
+        bits, least = _BITS_AND_LEAST[narrow]
+        low = self.constant((1 << bits) - 1)
+        if not least:
+            return self.add("arith.andi", (node, low), INDEX, nonnegative=True, narrow=narrow)
+        above = self.add("arith.addi", (node, self.constant(-least)), INDEX)
+        above = self.add("arith.andi", (above, low), INDEX, nonnegative=True)
+        return self.add("arith.subi", (above, self.constant(-least)), INDEX, narrow=narrow)
+
+    def widened(self, node: Node) -> Node:
+        """The same whole number, of 32 bits."""
+        if not node.narrow:
+            return node
+        return self.add(node.op, node.operands, node.type, node.attribute, node.nonnegative)
+
     def arithmetic(self, name: str, a: Node, b: Node) -> Node:
-        """add, sub, mul, maximum, minimum."""
+        """add, sub, mul, maximum, minimum. Sums and products of two booleans are
+        booleans."""
+        if a.type == b.type == BOOL and name != "sub":
+            return self.bitwise("or" if name in ("add", "maximum") else "and", a, b)
+        narrow = common_narrow(a, b)
         (a, b), type = self.join(a, b)
         if type == BOOL:
             a, b, type = self.cast(a, INDEX), self.cast(b, INDEX), INDEX
@@ -142,34 +167,48 @@ class Graph:
             FLOAT: {"add": "addf", "sub": "subf", "mul": "mulf",
                     "maximum": "maximumf", "minimum": "minimumf"},
         }[type]  # fmt: skip
-        return self.add(f"arith.{ops[name]}", (a, b), type, nonnegative=nonnegative)
+        if type == FLOAT or name in ("maximum", "minimum"):
+            return self.add(
+                f"arith.{ops[name]}", (a, b), type, nonnegative=nonnegative,
+                narrow=narrow if type == INDEX else "",
+            )  # fmt: skip
+        made = self.add(f"arith.{ops[name]}", (a, b), type, nonnegative=nonnegative)
+        return self.narrowed(made, narrow)
 
     def divide(self, a: Node, b: Node) -> Node:
-        """True division, in f32."""
+        """True division, in f32: by a constant, if it has an inverse, `quotient` of a
+        and that, whose attribute is the constant; else of a and b. printer.py says
+        what a quotient is in code."""
         a, b = self.cast(a, FLOAT), self.cast(b, FLOAT)
         if b.is_constant:
             value = value_of(b)
             inverse = 1.0 / value if value and math.isfinite(value) else 0.0
             if 1e-37 < abs(inverse) < 1e37:
-                return self.arithmetic("mul", a, self.constant(inverse))
-        return self.add("arith.divf", (a, b), FLOAT)
+                if a.is_constant or math.frexp(value)[0] in (0.5, -0.5):
+                    return self.arithmetic("mul", a, self.constant(inverse))
+                return self.add("quotient", (a, self.constant(inverse)), FLOAT, value)
+        return self.add("quotient", (a, b), FLOAT)
 
     def floor_divide(self, a: Node, b: Node) -> Node:
         """Rounded down, as Python does. An integer divisor is constant."""
+        narrow = common_narrow(a, b)
         (a, b), type = self.join(a, b)
         if type == FLOAT:
             return self.add("math.floor", (self.divide(a, b),), FLOAT)
         a, b = self.cast(a, INDEX), self.cast(b, INDEX)
         if value_of(b) == 1:
             return a
+        if value_of(b) == -1:
+            return self.arithmetic("sub", self.constant(0), a)
         if a.is_constant:
             return self.constant(value_of(a) // value_of(b))
         both = a.nonnegative and b.nonnegative
         op = "arith.divsi" if both else "arith.floordivsi"
-        return self.add(op, (a, b), INDEX, nonnegative=both)
+        return self.add(op, (a, b), INDEX, nonnegative=both, narrow=narrow)
 
     def modulo(self, a: Node, b: Node) -> Node:
         """With the sign of the divisor, as Python does."""
+        narrow = common_narrow(a, b)
         (a, b), type = self.join(a, b)
         if type == FLOAT:
             floor = self.floor_divide(a, b)
@@ -178,13 +217,14 @@ class Graph:
         if a.is_constant:
             return self.constant(value_of(a) % value_of(b))
         if a.nonnegative and b.nonnegative:
-            return self.add("arith.remsi", (a, b), INDEX, nonnegative=True)
+            return self.add("arith.remsi", (a, b), INDEX, nonnegative=True, narrow=narrow)
         floor = self.floor_divide(a, b)
         rest = self.arithmetic("sub", a, self.arithmetic("mul", floor, b))
         return rest
 
     def bitwise(self, name: str, a: Node, b: Node) -> Node:
         """and, or, xor."""
+        narrow = common_narrow(a, b)
         (a, b), type = self.join(a, b)
         if type == BOOL:
             for one, other in ((a, b), (b, a)):
@@ -192,11 +232,18 @@ class Graph:
                     neutral = (name == "and") == value_of(one)
                     return other if neutral else one
         nonnegative = a.nonnegative and b.nonnegative
-        return self.add(f"arith.{name}i", (a, b), type, nonnegative=nonnegative)
+        return self.add(
+            f"arith.{name}i", (a, b), type, nonnegative=nonnegative, narrow=narrow
+        )
 
     def shift(self, name: str, a: Node, b: Node) -> Node:
-        op = {"left": "arith.shli", "right": "arith.shrsi"}[name]
-        return self.add(op, (a, b), INDEX, nonnegative=a.nonnegative)
+        narrow = common_narrow(a, b)
+        if name == "right":
+            return self.add(
+                "arith.shrsi", (a, b), INDEX, nonnegative=a.nonnegative, narrow=narrow
+            )
+        made = self.add("arith.shli", (a, b), INDEX, nonnegative=a.nonnegative)
+        return self.narrowed(made, narrow)
 
     def compare(self, predicate: str, a: Node, b: Node) -> Node:
         """eq, ne, lt, le, gt, ge."""
@@ -232,11 +279,15 @@ class Graph:
         return first, second
 
     def select(self, condition: Node, a: Node, b: Node) -> Node:
+        narrow = common_narrow(a, b)
         (a, b), type = self.join(a, b)
         if condition.is_constant:
             return a if value_of(condition) else b
         both = a.nonnegative and b.nonnegative
-        return self.add("arith.select", (condition, a, b), type, nonnegative=both)
+        return self.add(
+            "arith.select", (condition, a, b), type, nonnegative=both,
+            narrow=narrow if type == INDEX else "",
+        )  # fmt: skip
 
     def math(self, name: str, *operands: Node) -> Node:
         """An operation of the math dialect on f32."""
@@ -253,8 +304,24 @@ class Graph:
             return raw if type == "f32" else self.add("arith.extf", (raw,), FLOAT)
         if kind == "unsigned":
             wide = self.add("arith.extui", (raw,), "i32", nonnegative=True)
-            return self.add("arith.index_cast", (wide,), INDEX, nonnegative=True)
-        return self.add("arith.index_cast", (raw,), INDEX)
+            return self.add(
+                "arith.index_cast", (wide,), INDEX, nonnegative=True, narrow=UINT8
+            )
+        narrow = type if type in (INT8, INT16) else ""
+        return self.add("arith.index_cast", (raw,), INDEX, narrow=narrow)
+
+
+#: Of each type of `narrow`: its bits, and the least number that it has.
+_BITS_AND_LEAST = {INT8: (8, -128), UINT8: (8, 0), INT16: (16, -(2**15))}
+
+
+def common_narrow(*nodes: Node) -> str:
+    """The narrow type that torch computes in, or "": numbers of Python take the type of
+    what they are beside, and booleans do."""
+    found = {one.narrow for one in nodes if one.type == INDEX and one.varies}
+    if not found or "" in found or any(one.type == FLOAT for one in nodes):
+        return ""
+    return found.pop() if len(found) == 1 else INT16
 
 
 def _is_wide(node: Node) -> bool:
@@ -274,84 +341,3 @@ def _to_f32(value: float) -> float:
         return struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         return math.copysign(math.inf, value)
-
-
-class Printer:
-    """The text of a region, and for each of its lines the user's place."""
-
-    def __init__(self, tensor_types: Sequence[str]) -> None:
-        self._tensors = tensor_types
-        self._names: dict[int, str] = {}
-        self.lines: list[str] = []
-        self.places: list[tuple[str, int]] = []
-
-    def print(self, name: str, result: Node) -> str:
-        """The region `name`, which yields `result`. Raises TraceError at the first
-        operation that is one too many for the compiler."""
-        # A list of what is left to do: chains may be longer than Python's stack.
-        left = [result]
-        while left:
-            node = left[-1]
-            if id(node) in self._names:
-                left.pop()
-                continue
-            missing = [one for one in node.operands if id(one) not in self._names]
-            if missing:
-                left += reversed(missing)
-                continue
-            left.pop()
-            if len(self.lines) + 1 == MAX_OPERATIONS and node.op not in _GIVEN:
-                raise TraceError(
-                    f"{name} has more than {MAX_OPERATIONS} operations, the limit",
-                    *node.place,
-                )
-            self._define(node)
-        self._line(
-            f"attention.yield {self._names[id(result)]} : {result.type}", result.place
-        )
-        return "\n".join(self.lines)
-
-    def _line(self, text: str, place: tuple[str, int]) -> None:
-        self.lines.append("      " + text)
-        self.places.append(place)
-
-    def _define(self, node: Node) -> None:
-        """A name for a node whose operands have theirs."""
-        if node.op == "argument":
-            name = "%" + node.attribute
-        elif node.op == "number":
-            name = f"%arg{node.attribute}"
-        else:
-            operands = [self._names[id(one)] for one in node.operands]
-            name = f"%{len(self.lines)}"
-            self._line(f"{name} = {self._operation(node, operands)}", node.place)
-        self._names[id(node)] = name
-
-    def _operation(self, node: Node, operands: list[str]) -> str:
-        op, type = node.op, node.type
-        if op == "arith.constant":
-            return f"arith.constant {_literal(node)}"
-        if op == "load":
-            return (
-                f"tensor.extract %aux{node.attribute}[{', '.join(operands)}] : "
-                f"{self._tensors[node.attribute]}"
-            )
-        text = ", ".join(operands)
-        source = node.operands[0].type
-        if op in ("arith.cmpi", "arith.cmpf"):
-            return f"{op} {node.attribute}, {text} : {source}"
-        if op in ("arith.index_cast", "arith.extui", "arith.fptosi", "arith.sitofp",
-                  "arith.extf"):  # fmt: skip
-            return f"{op} {text} : {source} to {type}"
-        return f"{op} {text}{_FAST if op in _FAST_OPS else ''} : {type}"
-
-
-def _literal(node: Node) -> str:
-    if node.type == BOOL:
-        return "true" if node.attribute else "false"
-    if not isinstance(node.attribute, tuple):
-        return f"{node.attribute} : {node.type}"
-    value = value_of(node)
-    if math.isfinite(value):
-        return f"{value:.8e} : f32"
-    return f"0x{node.attribute[1]:08X} : f32"

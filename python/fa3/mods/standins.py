@@ -24,9 +24,10 @@ from .functions import (
     ReadsElements,
     current_place,
     error_here,
+    to_whole,
     truncating,
 )
-from .graph import BOOL, FLOAT, INDEX, Graph, Node, value_of
+from .graph import BOOL, FLOAT, INDEX, INT8, INT16, UINT8, Graph, Node, value_of
 
 
 class Session:
@@ -212,6 +213,10 @@ class Value(Operators):
         torch = tensors.torch_module()
         if torch is None:
             return {INDEX: int, FLOAT: float, BOOL: bool}[self.node.type]
+        if self.node.narrow:
+            return {INT8: torch.int8, UINT8: torch.uint8, INT16: torch.int16}[
+                self.node.narrow
+            ]
         return {INDEX: torch.int32, FLOAT: torch.float32, BOOL: torch.bool}[
             self.node.type
         ]
@@ -445,11 +450,13 @@ def apply(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     if stripped in _FILLS:
         return _fill(stripped, *args, **named)
     if stripped in ("to", "type"):
-        return _convert(*args, **named)
+        return (_convert if stripped == "to" else _type)(*args, **named)
     if stripped == "get":  # a property of a tensor
         raise error_here("a property of a traced value that fa3 does not know")
     if stripped == "div" and named.get("rounding_mode"):
         mode = named.pop("rounding_mode")
+        if mode not in ("floor", "trunc"):
+            raise error_here(f"rounding_mode '{mode}', expected 'floor' or 'trunc'")
         if mode == "floor":
             stripped = "floor_divide"
         else:
@@ -502,21 +509,36 @@ def _fill(name: str, like: Any, *args: Any, **named: Any) -> Any:
     return _convert(made, like if dtype is None else dtype)
 
 
+_WHOLE = {"int8": INT8, "uint8": UINT8, "int16": INT16, "int32": "", "int64": ""}
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
 def _convert(value: Any, *args: Any, **named: Any) -> Any:
-    """x.to(dtype)."""
+    """x.to(dtype), or to that of another number. Devices are ignored."""
     node = to_node(value)
-    dtype = named.get("dtype")
+    dtype = named.get("dtype", named.get("other"))
     for one in args:
-        if type(one).__name__ == "dtype":
+        if type(one).__name__ == "dtype" or one in (bool, int, float):
             dtype = one
-        elif isinstance(one, Operators):
+        elif isinstance(one, Operators) or tensors.is_torch(one):
             dtype = one.dtype
+    if isinstance(dtype, Operators) or tensors.is_torch(dtype):
+        dtype = dtype.dtype
     if dtype is None:
         return Value(node)
-    name = str(dtype).rpartition(".")[2]
+    name = str(dtype).rpartition(".")[2] if not isinstance(dtype, type) else dtype.__name__
     graph = _session().graph
     if name == "bool":
         return Value(graph.cast(node, BOOL))
-    if name.startswith(("int", "long", "uint", "short")):
-        return Value(graph.cast(node, INDEX))
-    return Value(graph.cast(node, FLOAT))
+    if name in _WHOLE or name == "int":
+        return Value(to_whole(graph, node, _WHOLE.get(name, "")))
+    if name in _FLOATS or name == "float":
+        return Value(graph.cast(node, FLOAT))
+    raise error_here(f"a conversion to {dtype} cannot be traced")
+
+
+def _type(value: Any, dtype: Any = None, **named: Any) -> Any:
+    """x.type(dtype)."""
+    if dtype is None or isinstance(dtype, str):
+        raise error_here(f"type({dtype or ''}) of a traced value; use to() and dtype")
+    return _convert(value, dtype)

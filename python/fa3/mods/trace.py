@@ -16,7 +16,8 @@ from ..support import tensors
 from .capture import Capture
 from .copies import Copies
 from .functions import EndsGradient, NeedsNumber, ReadsElements, is_ours
-from .graph import BOOL, FLOAT, INDEX, Graph, Node, Printer
+from .graph import BOOL, FLOAT, INDEX, Graph, Node
+from .printer import Printer
 from .regions import Auxiliary, Regions
 from .standins import (
     PROPERTIES, Operators, Session, Table, Value, apply, current, found_table,
