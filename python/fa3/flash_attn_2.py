@@ -184,7 +184,7 @@ def flash_attn_with_kvcache(
         q, k_cache, v_cache, k=k, v=v, rotary_cos=rotary_cos, rotary_sin=rotary_sin,
         cache_seqlens=cache_seqlens, cache_batch_idx=cache_batch_idx,
         cache_leftpad=cache_leftpad, page_table=block_table, softmax_scale=softmax_scale,
-        causal=causal, window_size=window_size, softcap=max(softcap, 0.0),
+        causal=causal, window_size=window_size, softcap=max(values.real("softcap", softcap), 0.0),
         rotary_interleaved=rotary_interleaved, num_splits=num_splits,
         return_softmax_lse=return_softmax_lse,
     )  # fmt: skip

@@ -8,6 +8,7 @@ refuse. Needs torch, and fa3 in the path."""
 import dataclasses
 import functools
 import itertools
+import math
 from typing import Any, Callable
 
 import torch
@@ -16,6 +17,7 @@ import fa3
 from fa3 import serving as serving_door
 from fa3.serving import nibbles
 
+import mod_calls
 from door_definition import attend, off, off_in_the_mean, off_largest, off_lse
 
 TYPES = [torch.bfloat16, torch.float16]
@@ -378,4 +380,36 @@ def serving(r):
     return Call(words, run, define, spoiled)
 
 
-DOORS = {"forward": forward, "gradients": gradients, "serving": serving}
+def mods(r):
+    """Small calls of long functions: a wrong element of a mask shows."""
+    heads, queries, keys = r.choice([1, 2, 3]), r.choice([5, 20, 64, 90]), r.choice([3, 17, 50])
+    shapes = (1, heads, queries, 16), (1, heads, keys, 16), (1, heads, keys, 16)
+    q, k, v = (torch.randn(shape).half() for shape in shapes)
+    a, sources = mod_calls.mods(r, (heads, queries, keys))
+    stage = r.choice([True, "hopper", "tile", "definition", "grad", "grad"])
+    do = torch.randn(shapes[0])
+    compare = functools.partial(off, 4e-3, 1.0)
+
+    def run():
+        if stage != "grad":
+            return list(fa3.attention(q, k, v, interpret=stage, return_lse=True, **a))
+        wanted = [one.clone().requires_grad_() for one in (q, k, v)]
+        o = fa3.attention(*wanted, interpret=True, **a)
+        return [o, *torch.autograd.grad(o, wanted, do.half())]
+
+    def define():
+        wanted = [one.double().requires_grad_() for one in (q, k, v)]
+        o, lse, _ = attend(*wanted, a)
+        if lse.isnan().any():
+            o, lse = o * math.nan, lse * math.nan  # nobody promises which
+        if stage != "grad":
+            return [(o, compare), (lse, off_lse)]
+        made = torch.autograd.grad((o * do).sum(), wanted, allow_unused=True)
+        made = [torch.zeros_like(x) if one is None else one for one, x in zip(made, wanted)]
+        in_the_mean = functools.partial(off_in_the_mean, GRADIENT_ROUNDING[torch.float16])
+        return [(o, compare), *((one, in_the_mean) for one in made)]
+
+    return Call("; ".join([*sources, f"interpret={stage}"]), run, define)
+
+
+DOORS = {"forward": forward, "gradients": gradients, "serving": serving, "mods": mods}

@@ -87,6 +87,10 @@ def off_in_the_mean(part, made, expected):
     if made is None or expected is None:
         given = made if expected is None else expected
         return 0.0 if given is None or not given.any() else math.inf
+    if made.shape != expected.shape:
+        return math.inf
+    if not expected.numel():
+        return 0.0
     apart = (made.double() - expected).norm().item()
     allowed = part * (expected.norm().item() + 0.3 * math.sqrt(expected.numel()))
     return math.inf if math.isnan(apart) else apart / allowed

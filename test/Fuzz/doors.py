@@ -25,7 +25,10 @@ sys.path[:0] = [str(ROOT / "python"), str(pathlib.Path(__file__).resolve().paren
 import torch  # noqa: E402
 
 import door_calls  # noqa: E402
+import drop_in_calls  # noqa: E402
 import fa3  # noqa: E402
+
+DOORS = {**door_calls.DOORS, "flash": drop_in_calls.flash}
 
 #: Errors that name what is refused. A CompileError is none: its call got past the door.
 REFUSALS = (fa3.ArgumentError, fa3.UnsupportedError, fa3.TraceError)
@@ -34,7 +37,7 @@ REFUSALS = (fa3.ArgumentError, fa3.UnsupportedError, fa3.TraceError)
 def make_call(door, seed, number):
     drawn = random.Random(f"{seed} {door} {number}")
     torch.manual_seed(drawn.getrandbits(31))
-    return door_calls.DOORS[door](drawn)
+    return DOORS[door](drawn)
 
 
 def compare(made, expected):
@@ -86,14 +89,14 @@ def run(door, seed, numbers, say=print):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--door", choices=sorted(door_calls.DOORS), help="default: all")
+    parser.add_argument("--door", choices=sorted(DOORS), help="default: all")
     parser.add_argument("--count", type=int, default=100, help="calls of each door")
     parser.add_argument("--first", type=int, default=0, help="number of the first call")
     parser.add_argument("--only", type=int, nargs="+", metavar="N", help="these calls")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     failed = 0
-    for door in [options.door] if options.door else door_calls.DOORS:
+    for door in [options.door] if options.door else DOORS:
         numbers = options.only or range(options.first, options.first + options.count)
         counts, refused = run(door, options.seed, numbers)
         for said, count in refused.most_common():

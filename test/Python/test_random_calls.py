@@ -36,6 +36,12 @@ class RandomCallsTest(unittest.TestCase):
     def test_serving(self):
         self.check("serving")
 
+    def test_mods(self):
+        self.check("mods", 40)
+
+    def test_flash_attention(self):
+        self.check("flash")
+
 
 @support.needs_torch
 class ComparingTest(unittest.TestCase):

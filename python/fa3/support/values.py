@@ -32,7 +32,8 @@ def real(name: str, value: Any) -> float:
     if is_tensor(value):
         return number(name, value)
     try:
-        return float(value)
+        if not isinstance(value, (str, bytes)):  # which float() reads
+            return float(value)
     except (TypeError, ValueError):
         pass
     raise ArgumentTypeError(name, f"{value!r}, expected a number")
