@@ -129,6 +129,18 @@ class NumbersTest(unittest.TestCase):
         text = trace.trace_mods(lambda s, b, h, i, j: torch.where(s / 3 > 1, s, 0), None)
         self.assertNotIn("fma", text.regions.score)
 
+    def test_remainders_of_floats(self):
+        tenths = torch.arange(64) * 0.1
+        self.check(
+            64,
+            lambda i: torch.remainder(tenths[i] - 3, 0.1),
+            lambda i: torch.fmod(tenths[i] - 3, 0.1),
+            lambda i: (tenths[i] - 3) // 0.1,
+            lambda i: torch.rsub(tenths[i], 1.0, alpha=2),
+            lambda i: (i.int() // 3) << (i.int() % 40),
+            stages=("tile", "ptx"),
+        )
+
     def test_powers_of_whole_numbers(self):
         self.check(
             12,
@@ -164,6 +176,7 @@ class NumbersTest(unittest.TestCase):
             (lambda s: s.to(torch.float8_e4m3fn), "conversion to torch.float8_e4m3fn"),
             (lambda s: s.to(torch.complex64), "conversion to torch.complex64"),
             (lambda s: s.to(torch.uint16), "conversion to torch.uint16"),
+            (lambda s: s.view(torch.int32), "method 'view'"),
             (lambda s: torch.div(s, 3, rounding_mode="up"), "rounding_mode 'up'"),
         ):
             with self.assertRaisesRegex(TraceError, said):

@@ -15,6 +15,7 @@ if support.HAS_TORCH:
     import door_definition
     import doors
     import fa3
+    import functions
 
 
 @support.needs_torch
@@ -41,6 +42,30 @@ class RandomCallsTest(unittest.TestCase):
 
     def test_flash_attention(self):
         self.check("flash")
+
+
+@support.needs_torch
+@support.needs_interpreter
+class FunctionsTest(unittest.TestCase):
+    def test_some_of_torch(self):
+        names = ("add", "rsub", "div", "remainder", "fmod", "pow", "clamp", "threshold", "copy_")
+        wrong = []
+        with support.only_interpreted():
+            counts = functions.run(names, wrong.append)
+        self.assertEqual(wrong, [])
+        self.assertGreater(counts["right"], 200)
+        self.assertGreater(counts["refused"], 10)
+
+    def test_what_is_wrong(self):
+        ones = torch.ones(functions.COUNT)
+        with support.only_interpreted():
+            self.assertEqual(functions.attempt(torch.neg, [ones]), ("right", ""))
+            self.assertEqual(functions.attempt(torch.sum, [ones]), ("left out", ""))
+            self.assertEqual(functions.attempt(torch.erfinv, [0.5 * ones]), ("refused", ""))
+            result, said = functions.attempt(
+                lambda x: x + (1 if isinstance(x, torch.Tensor) else 2), [ones]
+            )
+        self.assertEqual((result, said), ("wrong", "of 1.0: 3.0, expected 2.0"))
 
 
 @support.needs_torch

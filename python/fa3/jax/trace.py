@@ -15,7 +15,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from ..errors import TraceError
-from ..mods import functions
+from ..mods import division, functions
 from ..mods.graph import BOOL, FLOAT, INDEX, INT8, INT16, UINT8, Graph, Node
 from ..mods.printer import Printer
 from ..mods.regions import Auxiliary, Regions
@@ -235,9 +235,9 @@ def _scalar(graph: Graph, name: str, named: Any, nodes: list[Node]) -> Node:
     if name == "div":
         if FLOAT in (nodes[0].type, nodes[1].type):
             return graph.divide(*nodes)
-        return functions.truncating(graph, *nodes)[0]
+        return division.truncating(graph, *nodes)
     if name == "rem":
-        return functions.truncating(graph, *nodes)[1]
+        return functions.FUNCTIONS["fmod"](graph, *nodes)
     if name == "select_n" and len(nodes) == 3:
         return graph.select(graph.cast(nodes[0], BOOL), nodes[2], nodes[1])
     if name == "clamp":
@@ -266,4 +266,4 @@ def _convert(graph: Graph, node: Node, dtype: str) -> Node:
         return graph.cast(node, FLOAT)
     if dtype not in (*_NARROW, "int32", "int64", "uint32"):
         raise TraceError(f"a conversion to {dtype} cannot be traced")
-    return functions.to_whole(graph, node, _NARROW.get(dtype, ""))
+    return division.to_whole(graph, node, _NARROW.get(dtype, ""))

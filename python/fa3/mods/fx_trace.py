@@ -9,10 +9,10 @@ from typing import Any, Callable
 
 from ..errors import TraceError
 from ..support import tensors
-from .functions import EndsGradient
+from .places import EndsGradient, error_here
 
 # What leaves a scalar as it is.
-_SAME = ("alias", "clone", "contiguous", "copy", "expand", "lift_fresh",
+_SAME = ("alias", "clone", "contiguous", "expand", "lift_fresh",
          "lift_fresh_copy", "reshape", "squeeze", "unsqueeze", "view")  # fmt: skip
 _NAMES = {"convert_element_type": "to", "_to_copy": "to"}
 
@@ -132,8 +132,15 @@ def _call(node: Any, read: Callable[[Any], Any], apply: Any) -> Any:
         named.pop(key, None)
     if base == "index":
         return args[0][tuple(args[1])]
+    if str(target) == "aten.view.dtype":
+        raise error_here(f"view({args[1]}), the bits of a number as another one")
+    if base == "copy":
+        # Into memory that has its type.
+        return apply("to", (args[1], args[0].dtype), {})
+    if str(target) == "prims.div.default" and not node.meta["val"].is_floating_point():
+        return apply("div", tuple(args), {"rounding_mode": "trunc"})
     if base in _SAME or (base == "_to_copy" and named.get("dtype") is None):
-        return args[-1] if base == "copy" else args[0]
+        return args[0]
     if base in ("scalar_tensor", "full"):
         return args[0] if base == "scalar_tensor" else args[1]
     return apply(_NAMES.get(base, base), tuple(args), named)

@@ -115,10 +115,13 @@ class Graph:
         return self.add("arith.sitofp", (narrow,), FLOAT)
 
     def join(self, *nodes: Node) -> tuple[list[Node], str]:
-        """Values as their common type: bool below int below float."""
+        """Values as their common type: bool below int below float. Numbers of Python
+        beside narrow ones are such."""
         order = (BOOL, INDEX, FLOAT)
         type = max((one.type for one in nodes), key=order.index)
-        return [self.cast(one, type) for one in nodes], type
+        narrow = common_narrow(*nodes)
+        made = [self.cast(one, type) for one in nodes]
+        return [one if one.varies else self.narrowed(one, narrow) for one in made], type
 
     def narrowed(self, node: Node, narrow: str) -> Node:
         """The last bits of a whole number, as one of the type `narrow`."""
@@ -194,7 +197,7 @@ class Graph:
         narrow = common_narrow(a, b)
         (a, b), type = self.join(a, b)
         if type == FLOAT:
-            return self.add("math.floor", (self.divide(a, b),), FLOAT)
+            return self._floored(a, b)[0]
         a, b = self.cast(a, INDEX), self.cast(b, INDEX)
         if value_of(b) == 1:
             return a
@@ -211,8 +214,7 @@ class Graph:
         narrow = common_narrow(a, b)
         (a, b), type = self.join(a, b)
         if type == FLOAT:
-            floor = self.floor_divide(a, b)
-            return self.arithmetic("sub", a, self.arithmetic("mul", floor, b))
+            return self._floored(a, b)[1]
         a, b = self.cast(a, INDEX), self.cast(b, INDEX)
         if a.is_constant:
             return self.constant(value_of(a) % value_of(b))
@@ -221,6 +223,23 @@ class Graph:
         floor = self.floor_divide(a, b)
         rest = self.arithmetic("sub", a, self.arithmetic("mul", floor, b))
         return rest
+
+    def _floored(self, a: Node, b: Node) -> tuple[Node, Node]:
+        """A quotient of floats that is rounded down, and what is left, without an error:
+        a quotient just below a whole number may have been rounded to that."""
+        floor = self.add("math.floor", (self.divide(a, b),), FLOAT)
+        rest = self.math("fma", self.add("arith.negf", (floor,), FLOAT), b, a)
+        zero = self.constant(0.0)
+        above = self.bitwise(
+            "and", self.compare("lt", rest, zero), self.compare("gt", b, zero)
+        )
+        below = self.bitwise(
+            "and", self.compare("gt", rest, zero), self.compare("lt", b, zero)
+        )
+        is_over = self.bitwise("or", above, below)
+        less = self.arithmetic("sub", floor, self.constant(1.0))
+        more = self.arithmetic("add", rest, b)
+        return self.select(is_over, less, floor), self.select(is_over, more, rest)
 
     def bitwise(self, name: str, a: Node, b: Node) -> Node:
         """and, or, xor."""
@@ -237,12 +256,20 @@ class Graph:
         )
 
     def shift(self, name: str, a: Node, b: Node) -> Node:
+        """By 32 and more: nothing is left, but the sign of a number to the right."""
         narrow = common_narrow(a, b)
+        (a, b), _ = self.join(a, b)
+        few = b
+        if not (b.is_constant and 0 <= value_of(b) < 32):
+            few = self.arithmetic("minimum", self.widened(b), self.constant(31))
         if name == "right":
             return self.add(
-                "arith.shrsi", (a, b), INDEX, nonnegative=a.nonnegative, narrow=narrow
+                "arith.shrsi", (a, few), INDEX, nonnegative=a.nonnegative, narrow=narrow
             )
-        made = self.add("arith.shli", (a, b), INDEX, nonnegative=a.nonnegative)
+        made = self.add("arith.shli", (a, few), INDEX, nonnegative=a.nonnegative)
+        if few is not b:
+            fits = self.compare("lt", b, self.constant(32))
+            made = self.select(fits, made, self.constant(0))
         return self.narrowed(made, narrow)
 
     def compare(self, predicate: str, a: Node, b: Node) -> Node:

@@ -16,18 +16,10 @@ from typing import Any, Callable, Iterator, Sequence
 from ..errors import TraceError
 from ..support import tensors
 from .capture import is_numpy_number
-from .functions import (
-    ALIASES,
-    FUNCTIONS,
-    EndsGradient,
-    NeedsNumber,
-    ReadsElements,
-    current_place,
-    error_here,
-    to_whole,
-    truncating,
-)
+from .division import to_whole, truncating
+from .functions import ALIASES, FUNCTIONS
 from .graph import BOOL, FLOAT, INDEX, INT8, INT16, UINT8, Graph, Node, value_of
+from .places import EndsGradient, NeedsNumber, ReadsElements, current_place, error_here
 
 
 class Session:
@@ -461,9 +453,9 @@ def apply(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
             stripped = "floor_divide"
         else:
             graph = _session().graph
-            return Value(truncating(graph, *map(to_node, args))[0])
+            return Value(truncating(graph, *map(to_node, args)))
     if stripped in ("truediv", "and", "or", "xor", "floordiv", "mod", "invert",
-                    "lshift", "rshift", "radd", "rsub", "rmul", "rtruediv", "rdiv",
+                    "lshift", "rshift", "radd", "rmul", "rtruediv", "rdiv",
                     "rfloordiv", "rmod", "rpow", "rand", "ror", "rxor"):  # fmt: skip
         swapped = stripped.startswith("r") and stripped != "rshift"
         base = stripped[1:] if swapped else stripped

@@ -15,8 +15,8 @@ from ..errors import TraceError
 from ..support import tensors
 from .capture import Capture
 from .copies import Copies
-from .functions import EndsGradient, NeedsNumber, ReadsElements, is_ours
 from .graph import BOOL, FLOAT, INDEX, Graph, Node
+from .places import EndsGradient, NeedsNumber, ReadsElements, is_ours
 from .printer import Printer
 from .regions import Auxiliary, Regions
 from .standins import (
