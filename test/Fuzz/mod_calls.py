@@ -40,7 +40,7 @@ class Writer:
 
     def filled(self, hole, depth):
         if hole == "k":
-            return str(self.r.choice([1, 2, 3, 5, 7, 10, 41, 49]))
+            return str(self.r.choice([2, 3, 5, 7, 10, 41, 49]))
         if hole == "x":
             return str(self.r.choice([0.5, 1.5, -0.75, 3.0, 0.1]))
         if hole == "l":
