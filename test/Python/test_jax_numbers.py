@@ -46,6 +46,9 @@ class NumbersTest(unittest.TestCase):
             lambda i: byte[i].astype(jnp.int32) - byte[63 - i],
             lambda i: (i * 7).astype(jnp.int8),
             lambda i: (i * 1000).astype(jnp.int16),
+            lambda i: (i * 13.0 - 400).astype(jnp.uint8),
+            lambda i: (i * 13.0 - 400).astype(jnp.int8),
+            lambda i: i.astype(jnp.uint32),
             lambda i: ((i > 3) + flags[i]).astype(jnp.float32),
             lambda i: (~((i > 3) * flags[i])).astype(jnp.float32),
             lambda i: jnp.floor(i * 41 / 41),
@@ -66,6 +69,7 @@ class NumbersTest(unittest.TestCase):
             (jax.lax.round, "halves go to the even number"),
             (lambda s: s.astype(jnp.float8_e4m3fn), "conversion to float8_e4m3fn"),
             (lambda s: s.astype(jnp.uint16), "conversion to uint16"),
+            (lambda s: s.astype(jnp.uint32), "conversion to uint32"),
         ):
             with self.assertRaisesRegex(TraceError, said):
                 trace.trace_mods(lambda s, b, h, i, j: function(s), None)

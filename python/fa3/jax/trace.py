@@ -264,6 +264,13 @@ def _convert(graph: Graph, node: Node, dtype: str) -> Node:
         return graph.cast(node, BOOL)
     if dtype in ("float16", "bfloat16", "float32", "float64"):
         return graph.cast(node, FLOAT)
-    if dtype not in (*_NARROW, "int32", "int64", "uint32"):
+    known = (*_NARROW, "int32", "int64")
+    # What has no sign is the same number.
+    if dtype not in known and not (dtype == "uint32" and node.nonnegative):
         raise TraceError(f"a conversion to {dtype} cannot be traced")
+    if node.type == FLOAT and dtype in _NARROW:
+        # XLA takes the nearest number that there is.
+        limits = np.iinfo(dtype)
+        node = graph.arithmetic("maximum", node, graph.constant(float(limits.min)))
+        node = graph.arithmetic("minimum", node, graph.constant(float(limits.max)))
     return division.to_whole(graph, node, _NARROW.get(dtype, ""))
