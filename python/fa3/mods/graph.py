@@ -127,10 +127,9 @@ class Graph:
         """The last bits of a whole number, as one of the type `narrow`."""
         if not narrow or node.narrow == narrow:
             return node
-        if node.is_constant:
-            bits, least = _BITS_AND_LEAST[narrow]
-            return self.constant((value_of(node) - least) % (1 << bits) + least)
         bits, least = _BITS_AND_LEAST[narrow]
+        if node.is_constant:
+            return self.constant((value_of(node) - least) % (1 << bits) + least)
         low = self.constant((1 << bits) - 1)
         if not least:
             return self.add("arith.andi", (node, low), INDEX, nonnegative=True, narrow=narrow)
@@ -185,9 +184,11 @@ class Graph:
         a, b = self.cast(a, FLOAT), self.cast(b, FLOAT)
         if b.is_constant:
             value = value_of(b)
+            if a.is_constant and value:
+                return self.constant(value_of(a) / value)
             inverse = 1.0 / value if value and math.isfinite(value) else 0.0
             if 1e-37 < abs(inverse) < 1e37:
-                if a.is_constant or math.frexp(value)[0] in (0.5, -0.5):
+                if math.frexp(value)[0] in (0.5, -0.5):
                     return self.arithmetic("mul", a, self.constant(inverse))
                 return self.add("quotient", (a, self.constant(inverse)), FLOAT, value)
         return self.add("quotient", (a, b), FLOAT)

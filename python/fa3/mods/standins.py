@@ -510,7 +510,7 @@ def _convert(value: Any, *args: Any, **named: Any) -> Any:
     node = to_node(value)
     dtype = named.get("dtype", named.get("other"))
     for one in args:
-        if type(one).__name__ == "dtype" or one in (bool, int, float):
+        if type(one).__name__ == "dtype" or isinstance(one, type):
             dtype = one
         elif isinstance(one, Operators) or tensors.is_torch(one):
             dtype = one.dtype
