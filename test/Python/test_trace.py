@@ -9,7 +9,8 @@ from unittest import mock
 
 import support
 
-from fa3.mods import graph, trace
+from fa3.mods import trace
+from fa3.mods.scalars import graph
 from fa3.errors import TraceError
 
 if support.HAS_TORCH:

@@ -19,7 +19,7 @@ from ..autograd.prepare import prepare
 from ..errors import TraceError, UnsupportedError
 from ..kernels import blocks, checks
 from ..kernels.arguments import Arguments
-from ..mods.graph import BOOL, FLOAT, INDEX, Graph
+from ..mods.scalars.graph import BOOL, FLOAT, INDEX, Graph
 from ..mods.standins import Session, Table, Value, current, to_node
 from ..mods.trace import _ARGUMENTS, Traced, _finish, _torch_mode, trace_mods
 from ..support import tensors, watch

@@ -15,10 +15,10 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from ..errors import TraceError
-from ..mods import division, functions
-from ..mods.graph import BOOL, FLOAT, INDEX, INT8, INT16, UINT8, Graph, Node
-from ..mods.printer import Printer
+from ..mods.scalars.graph import BOOL, FLOAT, INDEX, INT8, INT16, UINT8, Graph, Node
+from ..mods.scalars.printer import Printer
 from ..mods.regions import Auxiliary, Regions
+from ..mods.scalars import division, functions
 from ..mods.trace import Traced
 
 _TYPES = {

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 from ..errors import TraceError
 from ..support import tensors
-from .places import EndsGradient, error_here
+from .scalars.places import EndsGradient, error_here
 
 # What leaves a scalar as it is.
 _SAME = ("alias", "clone", "contiguous", "expand", "lift_fresh",

@@ -10,7 +10,7 @@ import sys
 import types
 from typing import Any
 
-from .functions import ALIASES, FUNCTIONS
+from .scalars.functions import ALIASES, FUNCTIONS
 
 _BUILTINS = frozenset((
     "abs", "all", "any", "bin", "bool", "chr", "dict", "divmod", "enumerate", "filter",

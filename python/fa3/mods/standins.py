@@ -16,10 +16,10 @@ from typing import Any, Callable, Iterator, Sequence
 from ..errors import TraceError
 from ..support import tensors
 from .capture import is_numpy_number
-from .division import to_whole, truncating
-from .functions import ALIASES, FUNCTIONS
-from .graph import BOOL, FLOAT, INDEX, INT8, INT16, UINT8, Graph, Node, value_of
-from .places import EndsGradient, NeedsNumber, ReadsElements, current_place, error_here
+from .scalars.division import to_whole, truncating
+from .scalars.functions import ALIASES, FUNCTIONS
+from .scalars.graph import BOOL, FLOAT, INDEX, INT8, INT16, UINT8, Graph, Node, value_of
+from .scalars.places import EndsGradient, NeedsNumber, ReadsElements, current_place, error_here
 
 
 class Session:

@@ -15,9 +15,9 @@ from ..errors import TraceError
 from ..support import tensors
 from .capture import Capture
 from .copies import Copies
-from .graph import BOOL, FLOAT, INDEX, Graph, Node
-from .places import EndsGradient, NeedsNumber, ReadsElements, is_ours
-from .printer import Printer
+from .scalars.graph import BOOL, FLOAT, INDEX, Graph, Node
+from .scalars.places import EndsGradient, NeedsNumber, ReadsElements, is_ours
+from .scalars.printer import Printer
 from .regions import Auxiliary, Regions
 from .standins import (
     PROPERTIES, Operators, Session, Table, Value, apply, current, found_table,

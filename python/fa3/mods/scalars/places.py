@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import sys
 
-from ..errors import TraceError
+from ...errors import TraceError
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = str(pathlib.Path(__file__).absolute().parents[2])
 
 
 class NeedsNumber(BaseException):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..errors import TraceError
+from ...errors import TraceError
 from .division import (
     absolute,
     ceil,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Iterator, Sequence
 
-from ..errors import TraceError
+from ...errors import TraceError
 from .graph import BOOL, FLOAT, MAX_OPERATIONS, Node, value_of
 
 _GIVEN = ("argument", "number")  # print nothing
