@@ -66,6 +66,18 @@ def with_previous(o, lse, a):
     return own * o + torch.where(other > 0, other * before, 0.0), both
 
 
+def turned(x, positions, cos, sin, interleaved):
+    """Rotary embedding of (rows, heads, d), in f64."""
+    x, (cos, sin) = x.double(), (t.double()[positions][:, None] for t in (cos, sin))
+    pairs = cos.shape[-1]
+    made = x.clone()
+    first = slice(0, 2 * pairs, 2) if interleaved else slice(0, pairs)
+    second = slice(1, 2 * pairs, 2) if interleaved else slice(pairs, 2 * pairs)
+    made[..., first] = x[..., first] * cos - x[..., second] * sin
+    made[..., second] = x[..., second] * cos + x[..., first] * sin
+    return made
+
+
 # --- How far a result is off -------------------------------------------------
 
 

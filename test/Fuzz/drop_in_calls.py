@@ -14,7 +14,7 @@ from fa3 import api, flash_attn_2, flash_attn_interface, serving
 from fa3.serving import packed
 
 from door_calls import GRADIENT_ROUNDING, ROUNDING, TYPES, Cache, Call, i32, starts, strided
-from door_definition import attend, off, off_in_the_mean
+from door_definition import attend, off, off_in_the_mean, turned
 
 
 @contextlib.contextmanager
@@ -208,18 +208,6 @@ def varlen(r):
 
     words = f"{said(version, name, named, q, k, v)}, {queries} {keys}, {stage}"
     return Call(words, run, define, spoiled)
-
-
-def turned(x, positions, cos, sin, interleaved):
-    """Rotary embedding of (rows, heads, d)."""
-    cos, sin = (table.double()[positions][:, None] for table in (cos, sin))
-    pairs = cos.shape[-1]
-    made = x.clone()
-    first = slice(0, 2 * pairs, 2) if interleaved else slice(0, pairs)
-    second = slice(1, 2 * pairs, 2) if interleaved else slice(pairs, 2 * pairs)
-    made[..., first] = x[..., first] * cos - x[..., second] * sin
-    made[..., second] = x[..., second] * cos + x[..., first] * sin
-    return made
 
 
 def kvcache(r):

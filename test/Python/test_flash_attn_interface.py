@@ -4,32 +4,24 @@ arguments that a case ignores, new keys of every form, float8 that requires grad
 Values in the interpreter against torch, launches by the fake driver."""
 
 import itertools
+import sys
 import unittest
 from unittest import mock
 
 import support
 from sequences import OnCpu, i32, one_sequence, starts
 
+sys.path.insert(0, str(support.ROOT / "test" / "Fuzz"))
+
 if support.HAS_TORCH:
     import numpy
     import torch
+    from door_definition import turned
 
     import fa3
     from fa3 import flash_attn_interface as door
     from fa3 import serving
     from fa3.calls import launch
-
-
-def turned(x, positions, cos, sin, interleaved):
-    """Rotary embedding of (rows, heads, d), in f64."""
-    x, (cos, sin) = x.double(), (t.double()[positions][:, None] for t in (cos, sin))
-    pairs = cos.shape[-1]
-    made = x.clone()
-    first = slice(0, 2 * pairs, 2) if interleaved else slice(0, pairs)
-    second = slice(1, 2 * pairs, 2) if interleaved else slice(pairs, 2 * pairs)
-    made[..., first] = x[..., first] * cos - x[..., second] * sin
-    made[..., second] = x[..., second] * cos + x[..., first] * sin
-    return made
 
 
 @support.needs_torch

@@ -237,7 +237,7 @@ def _scalar(graph: Graph, name: str, named: Any, nodes: list[Node]) -> Node:
             return graph.divide(*nodes)
         return division.truncating(graph, *nodes)
     if name == "rem":
-        return functions.FUNCTIONS["fmod"](graph, *nodes)
+        return division.fmod(graph, *nodes)
     if name == "select_n" and len(nodes) == 3:
         return graph.select(graph.cast(nodes[0], BOOL), nodes[2], nodes[1])
     if name == "clamp":

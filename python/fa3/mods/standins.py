@@ -508,14 +508,12 @@ _FLOATS = ("float16", "bfloat16", "float32", "float64")
 def _convert(value: Any, *args: Any, **named: Any) -> Any:
     """x.to(dtype), or to that of another number. Devices are ignored."""
     node = to_node(value)
-    dtype = named.get("dtype", named.get("other"))
-    for one in args:
+    dtype = None
+    for one in (*args, named.get("dtype"), named.get("other")):
         if type(one).__name__ == "dtype" or isinstance(one, type):
             dtype = one
         elif isinstance(one, Operators) or tensors.is_torch(one):
             dtype = one.dtype
-    if isinstance(dtype, Operators) or tensors.is_torch(dtype):
-        dtype = dtype.dtype
     if dtype is None:
         return Value(node)
     name = str(dtype).rpartition(".")[2] if not isinstance(dtype, type) else dtype.__name__

@@ -5,7 +5,7 @@ A quotient is a product with the inverse, or a division of the chip, which is wi
 units in the last place: 49 / 49 may be less than 1. Where a floor, a comparison or the
 like decides by a quotient that has nothing to do with the score, it is rounded as torch
 rounds it, by what is left over (Markstein, Computation of elementary functions on the IBM
-RISC System/6000 processor, section 4)."""
+RISC System/6000 processor)."""
 
 from __future__ import annotations
 
