@@ -346,7 +346,8 @@ class BundleTest(unittest.TestCase):
     @support.needs_driver
     def test_first_call(self):
         """With an empty cache: the compiler is not opened, nothing is written, and it
-        takes at most 50 ms of a processor (the driver's time is not in it)."""
+        takes at most 100 ms of a processor, most of which loads modules (40 ms where
+        nothing else runs; the driver's time is not in it). To compile takes 230."""
         path = [str(pathlib.Path(__file__).parent), str(support.ROOT / "python")]
         # What becomes of a group is an answer of the bundle.
         calls = ("fa3.attention(q, q, q)", "fa3.attention(q, q[:, :2], q[:, :2], causal=True)")
@@ -364,7 +365,7 @@ class BundleTest(unittest.TestCase):
             source, closed, launches, spent, written = done.stdout.split()
             self.assertEqual((source, closed, launches, written), ("bundle", "True", "1", "False"))
             times.append(float(spent))
-        self.assertLess(min(times), 50.0)
+        self.assertLess(min(times), 100.0)
 
     @support.needs_torch
     @support.needs_driver
