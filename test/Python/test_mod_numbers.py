@@ -155,6 +155,45 @@ class NumbersTest(unittest.TestCase):
             stages=("tile", "ptx"),
         )
 
+    def test_powers_of_floats(self):
+        bases = torch.tensor([-2.5, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 3.0])
+        powers = torch.tensor([-3.0, -2.0, -1.0, -0.0, 0.5, 1.0, 2.0, 3.0, 4.5, 5.0, torch.inf])
+
+        def power(i, x, y):
+            """Where it is neither infinite nor a NaN."""
+            made = x**y
+            return torch.where((made == made) & (made.abs() < 1e9), made, 7.0)
+
+        self.check(
+            8 * 11,
+            lambda i: power(i, bases[i % 8], powers[i // 8]),
+            lambda i: power(i, bases[i % 8], 9),
+            lambda i: power(i, bases[i % 8], -3),
+            lambda i: power(i, bases[i % 8], 1.5),
+            lambda i: power(i, -2.0, powers[i // 8]),
+            stages=("tile", "ptx"),
+        )
+
+    def test_gradients_of_powers(self):
+        """Some scores are 0, where x^0 has no slope and x^1 has one."""
+        q, k, v = (torch.randn(1, 1, 24, 16).half() for _ in range(3))
+        q[:, :, ::3] = 0
+        exponents = torch.arange(24).float() % 5
+        grad, made = torch.randn(1, 1, 24, 16).half(), {}
+        for stage in ("tile", "ptx"):
+            leaves = [one.clone().requires_grad_() for one in (q, k, v)]
+            o = fa3.attention(
+                *leaves, score_mod=lambda s, b, h, i, j: (0.5 * s) ** exponents[j],
+                interpret=stage,
+            )  # fmt: skip
+            made[stage] = torch.autograd.grad(o, leaves, grad)
+        leaves = [one.float().requires_grad_() for one in (q, k, v)]
+        scores = (0.5 * leaves[0] @ leaves[1].mT * 0.25) ** exponents
+        o = scores.softmax(-1) @ leaves[2]
+        for wanted, *found in zip(torch.autograd.grad(o, leaves, grad.float()), *made.values()):
+            for one in found:
+                torch.testing.assert_close(one.float(), wanted, rtol=2e-2, atol=2e-2)
+
     def test_logaddexp_of_infinite_numbers(self):
         ends = torch.tensor([-torch.inf, 0.0, 2.0])
         wide = torch.cat([ends.repeat_interleave(3)])

@@ -163,6 +163,26 @@ TEST(PTX, Comparisons) {
             5u);
 }
 
+TEST(PTX, KindsOfFloats) {
+  auto holds = [](const std::string &test) {
+    return compute("testp." + test + "; selp.b32 %r1, 1, 0, %p1;");
+  };
+  EXPECT_EQ(holds("infinite.f32 %p1, 0fFF800000"), 1u);
+  EXPECT_EQ(holds("infinite.f32 %p1, 0f7FC00000"), 0u);
+  EXPECT_EQ(holds("finite.f32 %p1, 0f7F800000"), 0u);
+  EXPECT_EQ(holds("finite.f32 %p1, 0f00000001"), 1u);
+  EXPECT_EQ(holds("number.f32 %p1, 0f7F800000"), 1u);
+  EXPECT_EQ(holds("notanumber.f32 %p1, 0fFFC00000"), 1u);
+  EXPECT_EQ(holds("normal.f32 %p1, 0f00000001"), 0u);
+  EXPECT_EQ(holds("normal.f32 %p1, 0f3F800000"), 1u);
+  EXPECT_EQ(holds("subnormal.f32 %p1, 0f80000001"), 1u);
+  EXPECT_EQ(holds("subnormal.f32 %p1, 0f00000000"), 0u);
+  // The sign of the first operand; a NaN keeps its bits.
+  EXPECT_EQ(compute("copysign.f32 %r1, 0f80000000, 0f3F800000;"), 0xbf800000u);
+  EXPECT_EQ(compute("copysign.f32 %r1, 0f40000000, 0fBF800000;"), 0x3f800000u);
+  EXPECT_EQ(compute("copysign.f32 %r1, 0fBF800000, 0f7FC12345;"), 0xffc12345u);
+}
+
 TEST(PTX, Vectors) {
   EXPECT_EQ(compute("mov.b16 %h1, 1; mov.b16 %h2, 2; mov.b32 %r1, {%h1, %h2};"),
             0x20001u);

@@ -46,6 +46,7 @@ FA3_FLOAT2(AddF, a + b)
 FA3_FLOAT2(SubF, a - b)
 FA3_FLOAT2(MulF, a *b)
 FA3_FLOAT2(DivF, a / b)
+FA3_FLOAT2(CopySign, std::copysign(b, a))
 // A number beside a NaN wins; -0 is less than +0.
 FA3_FLOAT2(MinF, std::isnan(a)   ? b
                  : std::isnan(b) ? a
@@ -68,7 +69,8 @@ struct FmaF {
 
 /// Sign changes keep the bits of a NaN.
 template <typename F>
-constexpr bool kKeepsNaN = std::is_same_v<F, NegF> || std::is_same_v<F, AbsF>;
+constexpr bool kKeepsNaN = std::is_same_v<F, NegF> || std::is_same_v<F, AbsF> ||
+                           std::is_same_v<F, CopySign>;
 
 /// F on floats of 32 bits; `ftz` flushes what goes in and what comes out.
 template <typename F, bool ftz>
@@ -187,6 +189,14 @@ bool decodeMad(Decoder &d) {
                                   : decodeInteger(d, IntegerKind::Mad);
 }
 
+/// The sign of the first operand and the size of the second.
+bool decodeCopySign(Decoder &d) {
+  Type type = d.takeType();
+  if (type != Type::F32 && type != Type::F64)
+    return d.fail("has a type that the executor does not know");
+  return decodePlain(d, choose<CopySign, 2>(type, /*ftz=*/false), type, 3);
+}
+
 template <typename F>
 bool decodeSpecial(Decoder &d) {
   d.takeOneOf({"approx", "rn"});
@@ -210,6 +220,7 @@ void fa3::interp::ptx::addArithmetic(Table &table) {
   table["abs"] = decodeSign<AbsF, IntegerKind::Abs>; // 9.7.3.9, 9.7.4.6
   table["fma"] = decodeFma;                          // 9.7.3.6, 9.7.4.4
   table["mad"] = decodeMad;                          // 9.7.3.7
+  table["copysign"] = decodeCopySign;                // 9.7.3.2
   table["rcp"] = decodeSpecial<Rcp>;                 // 9.7.3.13
   table["sqrt"] = decodeSpecial<Sqrt>;               // 9.7.3.15
   table["rsqrt"] = decodeSpecial<Rsqrt>;             // 9.7.3.16

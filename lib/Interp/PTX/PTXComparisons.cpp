@@ -1,8 +1,9 @@
-//===- PTXComparisons.cpp - setp, set and selp ----------------------------===//
+//===- PTXComparisons.cpp - setp, set, selp, testp
+//--------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Section 9.7.6, "Comparison and Selection Instructions": set (9.7.6.1), setp
-// (9.7.6.2), selp (9.7.6.3).
+// (9.7.6.2), selp (9.7.6.3); and testp (9.7.3.1).
 //===----------------------------------------------------------------------===//
 
 #include "Numbers.h"
@@ -177,6 +178,49 @@ bool decodeSet(Decoder &d) {
   return d.finish(3) && d.result(0, to) && d.operands(1, 2, from);
 }
 
+/// testp: what kind of number a float is; imm[0] is its place in decodeTestp's
+/// list.
+template <typename T>
+bool isOfKind(int64_t kind, T a) {
+  switch (kind) {
+  case 0:
+    return std::isfinite(a);
+  case 1:
+    return std::isinf(a);
+  case 2:
+    return !std::isnan(a);
+  case 3:
+    return std::isnan(a);
+  case 4:
+    return std::isnormal(a);
+  default:
+    return std::fpclassify(a) == FP_SUBNORMAL;
+  }
+}
+
+template <typename T>
+Step runTestp(Warp &w, const Instr &in, uint32_t mask) {
+  uint32_t value = 0;
+  forLanes(mask, [&](unsigned lane) {
+    value |= uint32_t(isOfKind(in.imm[0], get<T>(w, in.in(0), lane))) << lane;
+  });
+  setPred(w, in.out(), mask, value);
+  return Step::Next;
+}
+
+bool decodeTestp(Decoder &d) {
+  int kind = d.takeOneOf(
+      {"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  Type type = d.takeType();
+  d.instr.run = type == Type::F32   ? runTestp<float>
+                : type == Type::F64 ? runTestp<double>
+                                    : nullptr;
+  if (kind < 0 || !d.instr.run)
+    return d.fail("has a test that the executor does not know");
+  d.instr.imm[0] = kind;
+  return d.finish(2) && d.result(0, Type::Pred) && d.operand(1, type);
+}
+
 /// Section 9.7.6.3.
 Step runSelp(Warp &w, const Instr &in, uint32_t mask) {
   uint32_t pred = getPred(w, in.in(2));
@@ -206,4 +250,5 @@ void fa3::interp::ptx::addComparisons(Table &table) {
   table["setp"] = decodeSetp;
   table["set"] = decodeSet;
   table["selp"] = decodeSelp;
+  table["testp"] = decodeTestp;
 }

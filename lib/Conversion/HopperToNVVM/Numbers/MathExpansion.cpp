@@ -11,7 +11,10 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace fa3;
@@ -21,11 +24,11 @@ static constexpr StringLiteral kApproximated[] = {
     "math.acos", "math.asin", "math.atan",  "math.atan2",
     "math.cbrt", "math.erf",  "math.expm1", "math.log1p"};
 static constexpr StringLiteral kExpanded[] = {"acosh", "asinh", "atanh", "cosh",
-                                              "powf",  "round", "sinh",  "tan"};
+                                              "round", "sinh",  "tan"};
 
 static bool isToExpand(Operation *op) {
   StringRef name = op->getName().getStringRef();
-  return llvm::is_contained(kApproximated, name) ||
+  return llvm::is_contained(kApproximated, name) || isa<math::PowFOp>(op) ||
          (name.consume_front("math.") && llvm::is_contained(kExpanded, name));
 }
 
@@ -42,6 +45,88 @@ static Operation *createOnElement(ImplicitLocOpBuilder &b, Operation *op,
   OperationState state(op->getLoc(), op->getName(), operands, {type},
                        op->getAttrs());
   return b.create(state);
+}
+
+/// x to the whole number `count`, by products.
+static Value multiplyOut(ImplicitLocOpBuilder &b, Value x, unsigned count) {
+  Value result;
+  for (Value square = x;; square = arith::MulFOp::create(b, square, square)) {
+    if (count & 1)
+      result = result ? arith::MulFOp::create(b, result, square) : square;
+    count >>= 1;
+    if (count == 0)
+      return result;
+  }
+}
+
+/// x to the power of a constant: whole ones by products, which are right for
+/// negative x; null for others.
+static Value createPower(ImplicitLocOpBuilder &b, Value x,
+                         const APFloat &constant) {
+  double y = constant.convertToDouble();
+  Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+  if (y == 0.0)
+    return one;
+  if (y == 0.5)
+    return math::SqrtOp::create(b, x);
+  if (std::trunc(y) != y || std::abs(y) > 64)
+    return {};
+  Value power = multiplyOut(b, x, static_cast<unsigned>(std::abs(y)));
+  return y > 0 ? power : arith::DivFOp::create(b, one, power).getResult();
+}
+
+/// x to the power y, as C's pow has it: exp2(y log2|x|), which is negative for
+/// negative x and odd y and a NaN for negative x and y that are not whole.
+static Value createPower(ImplicitLocOpBuilder &b, Value x, Value y) {
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  auto compare = [&](arith::CmpFPredicate how, Value left, Value right) {
+    return arith::CmpFOp::create(b, how, left, right).getResult();
+  };
+  auto select = [&](Value condition, Value left, Value right) {
+    return arith::SelectOp::create(b, condition, left, right).getResult();
+  };
+  using P = arith::CmpFPredicate;
+  Value zero = constant(0), one = constant(1);
+  Value size = math::AbsFOp::create(b, x);
+  Value power = math::Exp2Op::create(
+      b, arith::MulFOp::create(b, y, math::Log2Op::create(b, size)));
+  // Infinitely often, too.
+  power = select(compare(P::OEQ, size, one), one, power);
+  Value half = arith::MulFOp::create(b, y, constant(0.5));
+  Value floor = math::FloorOp::create(b, y);
+  Value isOdd = arith::AndIOp::create(
+      b, compare(P::OEQ, y, floor),
+      compare(P::UNE, half, math::FloorOp::create(b, half)));
+  power = select(isOdd, math::CopySignOp::create(b, power, x), power);
+  Value isUndefined = arith::AndIOp::create(b, compare(P::OLT, x, zero),
+                                            compare(P::UNE, y, floor));
+  power = select(isUndefined, constant(std::numeric_limits<float>::quiet_NaN()),
+                 power);
+  return select(compare(P::OEQ, y, zero), one, power);
+}
+
+/// Powers on f32. Upstream's expansion has no negative x.
+static void expandPower(math::PowFOp op,
+                        const std::optional<APFloat> &exponent) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value power;
+  if (exponent)
+    power = createPower(b, op.getLhs(), *exponent);
+  if (!power)
+    power = createPower(b, op.getLhs(), op.getRhs());
+  op.replaceAllUsesWith(power);
+  op.erase();
+}
+
+/// The number that an exponent is everywhere.
+static std::optional<APFloat> getExponent(Operation *op) {
+  auto power = dyn_cast<math::PowFOp>(op);
+  APFloat value(0.0f);
+  if (!power || !matchPattern(power.getRhs(), m_ConstantFloat(&value)))
+    return std::nullopt;
+  return value;
 }
 
 /// Replaces an operation on fragments by one for each element, which are
@@ -86,7 +171,16 @@ LogicalResult fa3::expandMath(gpu::GPUFuncOp kernel) {
     Type element = getElementTypeOrSelf(op->getResult(0).getType());
     if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() > 32)
       return op->emitOpError("has no instruction for ") << element;
-    scalarize(op, scalars);
+    std::optional<APFloat> exponent = getExponent(op);
+    bool isPower = isa<math::PowFOp>(op);
+    SmallVector<Operation *> made;
+    scalarize(op, made);
+    if (!isPower) {
+      llvm::append_range(scalars, made);
+      continue;
+    }
+    for (Operation *scalar : made)
+      expandPower(cast<math::PowFOp>(scalar), exponent);
   }
   RewritePatternSet patterns(kernel.getContext());
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {

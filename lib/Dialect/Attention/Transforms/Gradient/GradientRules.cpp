@@ -209,12 +209,20 @@ static Values ofErf(RuleBuilder &r, math::ErfOp op, Value g) {
   Value bell = r.create<math::ExpOp>(r.neg(r.mul(x, x)));
   return {r.mul(r.mul(g, bell), 2 * llvm::numbers::inv_sqrtpi)};
 }
+/// As torch has them: 0 where x^0 does not change with x, and at 0 by the
+/// exponent.
 static Values ofPow(RuleBuilder &r, math::PowFOp op, Value g) {
   Value x = op.getLhs(), exponent = op.getRhs();
+  Value zero = r.number(x.getType(), 0);
   Value power = math::PowFOp::create(r.b, x, r.add(exponent, -1));
-  Value ofBase = r.mul(r.mul(g, exponent), power);
+  Value isFlat = r.compare(arith::CmpFPredicate::OEQ, exponent, zero);
+  Value ofBase = r.select(isFlat, zero, r.mul(r.mul(g, exponent), power));
   Value logarithm = r.create<math::LogOp>(x);
-  Value ofExponent = r.mul(r.mul(g, op.getResult()), logarithm);
+  Value staysZero = arith::AndIOp::create(
+      r.b, r.compare(arith::CmpFPredicate::OEQ, x, zero),
+      r.compare(arith::CmpFPredicate::OGE, exponent, zero));
+  Value ofExponent =
+      r.select(staysZero, zero, r.mul(r.mul(g, op.getResult()), logarithm));
   return {ofBase, ofExponent};
 }
 
