@@ -185,7 +185,7 @@ def forward(r):
         a["previous"] = (torch.randn(*q.shape[:3], v.shape[-1]), sums)
     if r.random() < 0.1:
         a["out_dtype"] = torch.float32
-    stage = r.choice([True, True, "hopper", "tile", "definition"])
+    stage = r.choice([True, "ptx", "hopper", "tile", "definition"])
     q, k, v, a, spoiled = spoil(r, q, k, v, a, SPOILED_DENSE)
 
     def run():
@@ -209,7 +209,7 @@ def gradients(r):
     for name in ("sinks", "bias"):
         if name in a and r.random() < 0.6:
             wanted.append(a[name])
-    stage = r.choice(["hopper", "tile"])
+    stage = r.choice(["hopper", "tile", "ptx"])
     of_lse = a.get("return_lse") and r.random() < 0.7
     q, k, v, a, spoiled = spoil(r, q, k, v, a, SPOILED_DENSE)
     for one in wanted:
@@ -347,7 +347,7 @@ def serving(r):
         named |= {"batch_invariant": r.choice([True, 128, 256]), "max_k": max(keys)}
     if r.random() < 0.3:
         named["pack_heads"] = r.choice([True, False])
-    stage = r.choice(["hopper", "tile"])
+    stage = r.choice(["hopper", "tile", "ptx"])
     q, k, v, named, spoiled = spoil(r, q, cache.k, cache.v, named, SPOILED_SERVING)
 
     def pieces(one, of_heads):
@@ -386,15 +386,15 @@ def mods(r):
     shapes = (1, heads, queries, 16), (1, heads, keys, 16), (1, heads, keys, 16)
     q, k, v = (torch.randn(shape).half() for shape in shapes)
     a, sources = mod_calls.mods(r, (heads, queries, keys))
-    stage = r.choice([True, "hopper", "tile", "definition", "grad", "grad"])
+    stage = r.choice(["ptx", "hopper", "tile", "definition", "grad", "grad ptx"])
     do = torch.randn(shapes[0])
     compare = functools.partial(off, 4e-3, 1.0)
 
     def run():
-        if stage != "grad":
+        if "grad" not in stage:
             return list(fa3.attention(q, k, v, interpret=stage, return_lse=True, **a))
         wanted = [one.clone().requires_grad_() for one in (q, k, v)]
-        o = fa3.attention(*wanted, interpret=True, **a)
+        o = fa3.attention(*wanted, interpret="ptx" if "ptx" in stage else True, **a)
         return [o, *torch.autograd.grad(o, wanted, do.half())]
 
     def define():
@@ -402,7 +402,7 @@ def mods(r):
         o, lse, _ = attend(*wanted, a)
         if lse.isnan().any():
             o, lse = o * math.nan, lse * math.nan  # nobody promises which
-        if stage != "grad":
+        if "grad" not in stage:
             return [(o, compare), (lse, off_lse)]
         made = torch.autograd.grad((o * do).sum(), wanted, allow_unused=True)
         made = [torch.zeros_like(x) if one is None else one for one, x in zip(made, wanted)]

@@ -5,6 +5,7 @@ interpreter, with what torch gives, or with being refused by name.
 
     test/Fuzz/functions.py                      # all, 6 minutes
     test/Fuzz/functions.py --name fmod pow      # these
+    test/Fuzz/functions.py --stage ptx --space torch F special      # as a GPU has them
 
 Operands are elements of tensors of all types, and numbers beside them. What torch itself
 refuses, what is random and what gives no scalar is left out; so is what is not finite and
@@ -59,12 +60,12 @@ def make_tensors():
     }
 
 
-def elements(mod):
+def elements(mod, stage):
     """What a score_mod makes of a score of 0, for queries in front of one key: lse of a
     row of one score is that."""
     zeros = torch.zeros(1, 1, COUNT, 16).half()
     key = zeros[:, :, :1]
-    _, lse = fa3.attention(zeros, key, key, score_mod=mod, return_lse=True, interpret=True)
+    _, lse = fa3.attention(zeros, key, key, score_mod=mod, return_lse=True, interpret=stage)
     return lse.flatten()
 
 
@@ -85,14 +86,14 @@ def expect(function, tensors):
     return whole if same else None  # else of all elements together
 
 
-def attempt(function, tensors):
+def attempt(function, tensors, stage):
     """('right', 'refused', 'wrong' or 'left out', what is to be said)"""
     expected = expect(function, tensors)
     if expected is None:
         return "left out", ""
     tensors = [one.clone() for one in tensors]
     try:
-        made = elements(lambda s, b, h, i, j: s + function(*(one[i] for one in tensors)))
+        made = elements(lambda s, b, h, i, j: s + function(*(one[i] for one in tensors)), stage)
     except REFUSALS:
         return "refused", ""
     except Exception as error:
@@ -126,19 +127,19 @@ def named(space):
             yield name, function
 
 
-def run(names=None, say=print):
+def run(names=None, say=print, stage=True, spaces=tuple(SPACES)):
     tensors, counts = make_tensors(), collections.Counter()
     chosen = [
         (f"{prefix}.{name}", function)
-        for prefix, space in SPACES.items()
-        for name, function in named(space)
+        for prefix in spaces
+        for name, function in named(SPACES[prefix])
         if not names or name in names
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what is out of date in torch
         for name, function in chosen:
             for words, call, types in calls(function):
-                result, said = attempt(call, [tensors[one] for one in types])
+                result, said = attempt(call, [tensors[one] for one in types], stage)
                 counts[result] += 1
                 if result == "wrong":
                     say(f"{name}({words}) {said}")
@@ -148,8 +149,10 @@ def run(names=None, say=print):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--name", nargs="+", help="of functions, default: all")
+    parser.add_argument("--stage", default=True, help="of fa3.attention's interpret")
+    parser.add_argument("--space", nargs="+", default=tuple(SPACES), choices=SPACES)
     options = parser.parse_args()
-    counts = run(options.name)
+    counts = run(options.name, stage=options.stage, spaces=options.space)
     print(
         f"functions: right {counts['right']}, refused {counts['refused']}, "
         f"wrong {counts['wrong']}, left out {counts['left out']}"

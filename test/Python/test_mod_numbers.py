@@ -174,6 +174,15 @@ class NumbersTest(unittest.TestCase):
             stages=("tile", "ptx"),
         )
 
+    def test_angles(self):
+        ends = torch.tensor([-torch.inf, -2.0, -0.5, -0.0, 0.0, 1.0, 3.0, torch.inf])
+        self.check(
+            64,
+            lambda i: torch.atan2(ends[i % 8], ends[i // 8]),
+            lambda i: torch.atan2(ends[i % 8] * 1e-30, ends[i // 8]),
+            stages=("tile", "ptx"),
+        )
+
     def test_gradients_of_powers(self):
         """Some scores are 0, where x^0 has no slope and x^1 has one."""
         q, k, v = (torch.randn(1, 1, 24, 16).half() for _ in range(3))

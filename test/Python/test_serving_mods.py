@@ -106,6 +106,24 @@ class ServingModsTest(unittest.TestCase):
             seen.append(full)
         return mask, seen
 
+    def test_longer_tables(self):
+        """A launch compares the extents of tables with those of q and k."""
+        q, cache = torch.randn(2, 3, 4, 64).half(), torch.randn(2, 74, 2, 64).half()
+        rows, keys, used = torch.rand(50) < 0.5, torch.rand(90) < 0.5, i32(65, 5)
+
+        def attend(first, second, stage):
+            return serving.attention(
+                q, cache, cache, used_k=used, used_q=i32(3, 2), interpret=stage,
+                mask_mod=lambda b, h, i, j: first[i] | second[j],
+            )  # fmt: skip
+
+        expected = attend(rows[:3].clone(), keys[:74].clone(), "tile")
+        for stage in ("tile", "ptx"):
+            for n, length in enumerate((3, 2)):  # rows behind are not written
+                torch.testing.assert_close(
+                    attend(rows, keys, stage)[n, :length], expected[n, :length], rtol=0, atol=4e-3
+                )
+
     def test_short_tables_of_padded_keys(self):
         """A table has an element for every row of the cache, also for those that do not
         count: it is refused by its name, not by that of an argument of a kernel."""

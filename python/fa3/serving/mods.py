@@ -47,17 +47,20 @@ def add(call: Any, traced: Traced) -> None:
         one = tensors.view(called, value)
         if not one.shape:
             one = View(one.address, one.type, (1,), (1,), one.device)
+        shape = list(one.shape)
         for d, index in enumerate(uses):
-            if one.shape[d] < extents.get(index or "", 0):
+            limit = extents.get(index or "", 0)
+            if shape[d] < limit:
                 raise ArgumentError(
-                    called, f"{one.shape[d]} elements of dimension {d} are read at "
-                    f"{extents[index]} indices",
-                )  # fmt: skip
+                    called, f"{shape[d]} elements of dimension {d} are read at {limit} indices"
+                )
+            # A table may be longer than what is read of it.
+            shape[d] = limit or shape[d]
         tensors.check_dense(called, one)
         if one.device != call.views["q"].device:
             raise ArgumentError(called, "is not on the device of q")
         type = "i8" if one.type == "i1" else one.type
-        call.views[name] = dataclasses.replace(one, type=type)
+        call.views[name] = dataclasses.replace(one, type=type, shape=tuple(shape))
         call.given[name] = value
     for number, value in enumerate(traced.scalars):
         call.given[f"arg{number}"] = value

@@ -13,6 +13,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <limits>
 
@@ -21,14 +22,15 @@ using namespace fa3;
 
 /// By polynomials (upstream's, of f32), and by others.
 static constexpr StringLiteral kApproximated[] = {
-    "math.acos", "math.asin", "math.atan",  "math.atan2",
-    "math.cbrt", "math.erf",  "math.expm1", "math.log1p"};
+    "math.acos", "math.asin",  "math.atan", "math.cbrt",
+    "math.erf",  "math.expm1", "math.log1p"};
 static constexpr StringLiteral kExpanded[] = {"acosh", "asinh", "atanh", "cosh",
                                               "round", "sinh",  "tan"};
 
 static bool isToExpand(Operation *op) {
   StringRef name = op->getName().getStringRef();
-  return llvm::is_contained(kApproximated, name) || isa<math::PowFOp>(op) ||
+  return llvm::is_contained(kApproximated, name) ||
+         isa<math::PowFOp, math::Atan2Op>(op) ||
          (name.consume_front("math.") && llvm::is_contained(kExpanded, name));
 }
 
@@ -120,6 +122,33 @@ static void expandPower(math::PowFOp op,
   op.erase();
 }
 
+/// The angle of (x, y), as C's atan2 has it, also where both are zeros or
+/// infinite; returns the atan in it. Upstream's has no signs of zeros.
+static Operation *expandAngle(math::Atan2Op op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  auto isEqual = [&](Value left, Value right) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, left, right);
+  };
+  Value y = op.getLhs(), x = op.getRhs(), zero = constant(0), one = constant(1);
+  Value height = math::AbsFOp::create(b, y), width = math::AbsFOp::create(b, x);
+  Value alike = arith::SelectOp::create(b, isEqual(height, zero), zero, one);
+  Value slope =
+      arith::SelectOp::create(b, isEqual(height, width), alike,
+                              arith::DivFOp::create(b, height, width));
+  auto atan = math::AtanOp::create(b, slope);
+  Value isLeft = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OLT, math::CopySignOp::create(b, one, x), zero);
+  Value other =
+      arith::SubFOp::create(b, constant(llvm::numbers::pi_v<float>), atan);
+  Value angle = arith::SelectOp::create(b, isLeft, other, atan);
+  op.replaceAllUsesWith(math::CopySignOp::create(b, angle, y).getResult());
+  op.erase();
+  return atan;
+}
+
 /// The number that an exponent is everywhere.
 static std::optional<APFloat> getExponent(Operation *op) {
   auto power = dyn_cast<math::PowFOp>(op);
@@ -172,15 +201,16 @@ LogicalResult fa3::expandMath(gpu::GPUFuncOp kernel) {
     if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() > 32)
       return op->emitOpError("has no instruction for ") << element;
     std::optional<APFloat> exponent = getExponent(op);
-    bool isPower = isa<math::PowFOp>(op);
     SmallVector<Operation *> made;
     scalarize(op, made);
-    if (!isPower) {
-      llvm::append_range(scalars, made);
-      continue;
+    for (Operation *scalar : made) {
+      if (auto power = dyn_cast<math::PowFOp>(scalar)) {
+        expandPower(power, exponent);
+        continue;
+      }
+      auto angle = dyn_cast<math::Atan2Op>(scalar);
+      scalars.push_back(angle ? expandAngle(angle) : scalar);
     }
-    for (Operation *scalar : made)
-      expandPower(cast<math::PowFOp>(scalar), exponent);
   }
   RewritePatternSet patterns(kernel.getContext());
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
