@@ -97,6 +97,77 @@ func.func @selected(%q: !t, %k: !t, %v: !t) -> !t {
 // -----
 
 !t = tensor<?x2x?x64xbf16>
+
+// Distances are none, times a number below 16.
+// CHECK-LABEL: gpu.func @distances
+// CHECK-NOT: arith.constant dense<-3.40282347E+38>
+// CHECK: arith.constant dense<-1.2676506E+30>
+// LAZY-LABEL: gpu.func @distances
+func.func @distances(%q: !t, %k: !t, %v: !t, %byte: tensor<?xi8>) -> !t {
+  %o = attention.forward %q, %k, %v aux(%byte : tensor<?xi8>) : (!t, !t, !t) -> !t
+    score_mod (%s, %b, %h, %i, %j) {
+      %c8 = arith.constant 8 : index
+      %e = tensor.extract %byte[%j] : tensor<?xi8>
+      %u = arith.index_castui %e : i8 to index
+      %square = arith.muli %u, %u : index
+      %d = arith.subi %i, %j : index
+      %size = math.absi %d : index
+      %times = arith.muli %size, %c8 : index
+      %n = arith.addi %times, %square : index
+      %c = arith.index_cast %n : index to i32
+      %f = arith.sitofp %c : i32 to f32
+      %score = arith.subf %s, %f : f32
+      attention.yield %score : f32
+    }
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<?x2x?x64xbf16>
+
+// Squares of them are.
+// CHECK-LABEL: gpu.func @squares
+// CHECK: arith.constant dense<-3.40282347E+38>
+// LAZY-LABEL: gpu.func @squares
+func.func @squares(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attention.forward %q, %k, %v : (!t, !t, !t) -> !t
+    score_mod (%s, %b, %h, %i, %j) {
+      %d = arith.subi %i, %j : index
+      %square = arith.muli %d, %d : index
+      %c = arith.index_cast %square : index to i32
+      %f = arith.sitofp %c : i32 to f32
+      %score = arith.subf %s, %f : f32
+      attention.yield %score : f32
+    }
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<?x2x?x64xbf16>
+
+// So are differences of elements.
+// CHECK-LABEL: gpu.func @elements
+// CHECK: arith.constant dense<-3.40282347E+38>
+// LAZY-LABEL: gpu.func @elements
+func.func @elements(%q: !t, %k: !t, %v: !t, %place: tensor<?xi32>) -> !t {
+  %o = attention.forward %q, %k, %v aux(%place : tensor<?xi32>) : (!t, !t, !t) -> !t
+    score_mod (%s, %b, %h, %i, %j) {
+      %e = tensor.extract %place[%j] : tensor<?xi32>
+      %u = arith.index_cast %e : i32 to index
+      %d = arith.subi %u, %i : index
+      %c = arith.index_cast %d : index to i32
+      %f = arith.sitofp %c : i32 to f32
+      %score = arith.subf %s, %f : f32
+      attention.yield %score : f32
+    }
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<?x2x?x64xbf16>
 !l = tensor<?x2x?xf32>
 !b = tensor<?x2x?x?xbf16>
 

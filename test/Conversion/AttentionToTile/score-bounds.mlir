@@ -120,7 +120,7 @@ func.func @arithmetic(%q: !t, %k: !t, %v: !t) -> !t {
 // A number of the position is one of a million; one that is not finite has no
 // bounds at all.
 func.func @position(%q: !t, %k: !t, %v: !t) -> !t {
-  // expected-error@below {{is not to be rescaled: expects scores with bounds at most 1.136761e+02 apart, got -1.048577e+06 to 1.048577e+06}}
+  // expected-error@below {{is not to be rescaled: expects scores with bounds at most 1.136761e+02 apart, got -1.000000e+00 to 1.048577e+06}}
   %o = attention.forward %q, %k, %v : (!t, !t, !t) -> !t
     score_mod (%s, %b, %h, %i, %j) {
       %x = math.tanh %s : f32

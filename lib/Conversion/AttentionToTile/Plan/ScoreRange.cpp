@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <algorithm>
@@ -40,6 +41,30 @@ static ScoreRange choose(ScoreRange a, ScoreRange b, Choose &&function) {
   return {function(a.low, b.low), function(a.high, b.high)};
 }
 
+/// The numbers of an element type.
+static ScoreRange getRangeOfType(FloatType element) {
+  APFloat largest = APFloat::getLargest(element.getFloatSemantics());
+  bool losesInfo;
+  largest.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                  &losesInfo);
+  double most = largest.convertToDouble();
+  return {-most, most};
+}
+
+/// What a sequence has of queries, keys, and what else is counted.
+static ConstantIntRanges getCounts() {
+  return ConstantIntRanges::fromSigned(APInt(64, 0), APInt(64, 1 << 20));
+}
+
+/// `index` is of 32 bits in a kernel, where sums and products wrap around.
+static ConstantIntRanges wrap(Type type, const ConstantIntRanges &range) {
+  if (!type.isIndex() ||
+      (range.smin().isSignedIntN(32) && range.smax().isSignedIntN(32)))
+    return range;
+  return ConstantIntRanges::fromSigned(APInt::getSignedMinValue(32).sext(64),
+                                       APInt::getSignedMaxValue(32).sext(64));
+}
+
 namespace {
 /// Ranges of values that were asked for before.
 class Intervals {
@@ -60,36 +85,63 @@ public:
 
 private:
   ScoreRange compute(Value value);
+  ScoreRange getConverted(Value value, bool isSigned);
+  ConstantIntRanges computeInteger(Value value);
+  ConstantIntRanges getInteger(Value value) {
+    if (auto found = integers.find(value); found != integers.end())
+      return found->second;
+    ConstantIntRanges range = wrap(value.getType(), computeInteger(value));
+    integers.insert({value, range});
+    return range;
+  }
 
   llvm::DenseMap<Value, ScoreRange> known;
+  llvm::DenseMap<Value, ConstantIntRanges> integers;
 };
 } // namespace
 
-/// The numbers of an element type; of `index` those that count what a sequence
-/// has, and differences of them.
-static ScoreRange getRangeOfType(Type type, bool isSigned = true) {
-  constexpr unsigned kIndexBits = 21;
-  if (auto element = dyn_cast<FloatType>(type)) {
-    APFloat largest = APFloat::getLargest(element.getFloatSemantics());
-    bool losesInfo;
-    largest.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                    &losesInfo);
-    double most = largest.convertToDouble();
-    return {-most, most};
+ConstantIntRanges Intervals::computeInteger(Value value) {
+  auto most = ConstantIntRanges::maxRange(
+      ConstantIntRanges::getStorageBitwidth(value.getType()));
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<tensor::DimOp>(op))
+    return value.getType().isIndex() ? getCounts() : most;
+  if (auto size = dyn_cast<math::AbsIOp>(op)) {
+    ConstantIntRanges range = getInteger(size.getOperand());
+    APInt low = range.smin().abs(), high = range.smax().abs();
+    if (range.smin().isMinSignedValue())
+      return most;
+    bool isSigned = range.smin().isNegative() && !range.smax().isNegative();
+    return ConstantIntRanges::fromSigned(isSigned
+                                             ? APInt::getZero(low.getBitWidth())
+                                             : llvm::APIntOps::smin(low, high),
+                                         llvm::APIntOps::smax(low, high));
   }
-  unsigned bits =
-      isa<IndexType>(type) ? kIndexBits : type.getIntOrFloatBitWidth();
-  if (!isSigned)
-    return {0, std::ldexp(1.0, bits)};
-  double most = std::ldexp(1.0, bits - 1);
-  return {-most, most};
+  auto inferred = dyn_cast<InferIntRangeInterface>(op);
+  if (!inferred || !llvm::all_of(op->getOperandTypes(),
+                                 [](Type type) { return type.isIntOrIndex(); }))
+    return most;
+  SmallVector<ConstantIntRanges> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(getInteger(operand));
+  inferred.inferResultRanges(operands,
+                             [&](Value result, const ConstantIntRanges &range) {
+                               if (result == value)
+                                 most = range;
+                             });
+  return most;
 }
 
-/// The same of an integer, which may be a wider one's.
-static ScoreRange getRangeOfInteger(Value value, bool isSigned) {
-  while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
-    value = cast.getIn();
-  return getRangeOfType(value.getType(), isSigned);
+/// The range of a whole number that becomes a float.
+ScoreRange Intervals::getConverted(Value value, bool isSigned) {
+  ConstantIntRanges range = getInteger(value);
+  if (isSigned)
+    return {range.smin().roundToDouble(/*isSigned=*/true),
+            range.smax().roundToDouble(/*isSigned=*/true)};
+  if (value.getType().isIndex() && range.smin().isNegative())
+    return {0, 0x1p32};
+  return {range.umin().roundToDouble(/*isSigned=*/false),
+          range.umax().roundToDouble(/*isSigned=*/false)};
 }
 
 /// Whether a selection is that of the larger, or of the smaller, of its two
@@ -163,14 +215,13 @@ ScoreRange Intervals::compute(Value value) {
       .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return operand(0); })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto conversion) {
         bool isSigned = isa<arith::SIToFPOp>(conversion.getOperation());
-        return getRangeOfInteger(conversion.getIn(), isSigned);
+        return getConverted(conversion.getIn(), isSigned);
       })
       .Case([](tensor::ExtractOp read) {
         // f32 and bf16 have numbers of any size.
-        Type element = read.getType();
-        bool isAny = element.isF32() || element.isBF16();
-        return isAny || !isa<FloatType>(element) ? ScoreRange()
-                                                 : getRangeOfType(element);
+        auto element = dyn_cast<FloatType>(read.getType());
+        bool isAny = !element || element.isF32() || element.isBF16();
+        return isAny ? ScoreRange() : getRangeOfType(element);
       })
       .Case([&](arith::SelectOp select) {
         ScoreRange a = operand(1), b = operand(2);

@@ -20,8 +20,9 @@ struct ScoreRange {
 
 /// The range of a value of element code, by interval arithmetic on the
 /// operations that compute it: tanh, sine, cosine, clamps, selects, sums and
-/// products, elements and integers by their types. Whatever else is unbounded,
-/// but `known`, which is of a range that is given.
+/// products, elements of f16 and whole numbers by theirs, which upstream's
+/// InferIntRangeInterface tells. Whatever else is unbounded, but `known`, which
+/// is of a range that is given.
 ScoreRange getScoreRange(mlir::Value value, mlir::Value known = {},
                          ScoreRange ofKnown = {});
 
