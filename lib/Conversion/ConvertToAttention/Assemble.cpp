@@ -3,7 +3,7 @@
 // Labels tell the dimensions apart: those of q, k, v and o are batches or
 // heads, those of q and o queries or heads of a group, and so on. Of the
 // tensors that each operand is a view of, the ones are taken that need no
-// transpose.
+// transpose, or the fewest.
 //
 //===----------------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
@@ -12,6 +12,7 @@
 #include "fa3/Dialect/Attention/IR/Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/DenseSet.h"
@@ -41,6 +42,14 @@ struct Parts {
 /// The dimensions that a tensor is to have: four lists of labels.
 using Target = Dims;
 
+/// A tensor, and the order in which its dimensions are those of a target; empty
+/// where no transpose is needed.
+struct Operand {
+  State state;
+  SmallVector<int64_t> order;
+  size_t place = 0; ///< in the list of states
+};
+
 class Assembler {
 public:
   Assembler(AttentionProblem &problem)
@@ -53,7 +62,10 @@ private:
   std::optional<Parts> classify(const State &q, const State &k, const State &v,
                                 const State &o);
   bool chooseStates();
-  bool chooseLayout(ArrayRef<SmallVector<State>> states);
+  bool chooseLayout(ArrayRef<SmallVector<State>> states, bool mayTranspose);
+  std::optional<Operand> chooseOperand(ArrayRef<State> list,
+                                       const Target &target, Type element,
+                                       bool mayTranspose) const;
   Target getTarget(const State &state, Layout layout) const;
   bool fits(const State &state, const Target &target) const;
   Value narrow(OpBuilder &b, Value tensor) const;
@@ -61,7 +73,7 @@ private:
   ForwardOp createForward(OpBuilder &b, Value query, Value key, Value value);
   ForwardOp create(std::string &reason);
   Value convertResult(OpBuilder &b, Value result, const State &state,
-                      const Target &target) const;
+                      const Target &target, ArrayRef<int64_t> order = {}) const;
   Value widen(OpBuilder &b, Value out, std::string &reason) const;
   void eraseFollowers();
   bool replace(ForwardOp forward, std::string &reason);
@@ -71,7 +83,7 @@ private:
   Parts parts;
   Layout layout = Layout::bhsd;
   bool transposedV = false;
-  State q, k, v, o;
+  Operand q, k, v, o;
   /// Of attention.forward: a number, a scalar, or neither for 1/sqrt(head dim).
   std::optional<double> scale;
   Value scaleValue;
@@ -236,50 +248,70 @@ bool Assembler::chooseStates() {
     if (!classifyAll())
       return false;
   }
-  if (chooseLayout(states))
+  if (chooseLayout(states, /*mayTranspose=*/false))
     return true;
-  // These are by batch and by head.
-  if (problem.keyLengths || problem.sinks)
-    return false;
-  // Batches behind the rows are heads as well as others.
-  parts.batch.append(parts.keyHead);
-  parts.keyHead = std::move(parts.batch);
-  parts.batch.clear();
-  return chooseLayout(states);
+  Parts apart = parts;
+  // Those are by batch and by head.
+  if (!problem.keyLengths && !problem.sinks) {
+    // Batches behind the rows are heads as well as others.
+    parts.batch.append(parts.keyHead);
+    parts.keyHead = std::move(parts.batch);
+    parts.batch.clear();
+    if (chooseLayout(states, /*mayTranspose=*/false))
+      return true;
+  }
+  parts = apart;
+  return chooseLayout(states, /*mayTranspose=*/true);
 }
 
-/// Takes, for the layout that is reached furthest from the operation, a state
-/// of each tensor.
-bool Assembler::chooseLayout(ArrayRef<SmallVector<State>> states) {
+/// The state furthest from the operation that is a target's, or may become it.
+std::optional<Operand> Assembler::chooseOperand(ArrayRef<State> list,
+                                                const Target &target,
+                                                Type element,
+                                                bool mayTranspose) const {
+  auto isOfElement = [&](size_t i) {
+    return !element || isOfType(list, i, element);
+  };
+  for (size_t i = list.size(); i-- > 0;)
+    if (fits(list[i], target) && isOfElement(i))
+      return Operand{list[i], {}, i};
+  for (size_t i = list.size(); mayTranspose && i-- > 0;)
+    if (auto order = findOrder(labels, list[i].dims, target);
+        order && isOfElement(i))
+      return Operand{list[i], *order, i};
+  return std::nullopt;
+}
+
+/// Takes, for the layout that needs the fewest transposes and is reached
+/// furthest from the operation, a state of each tensor.
+bool Assembler::chooseLayout(ArrayRef<SmallVector<State>> states,
+                             bool mayTranspose) {
   Type element = getTensorType(problem.q.value).getElementType();
-  std::optional<size_t> best;
+  std::optional<std::pair<int64_t, size_t>> best;
   for (bool transposed : {false, true}) {
     if (best)
       break;
     for (Layout candidate : {Layout::bhsd, Layout::bshd}) {
-      size_t score = 0;
-      State chosen[4];
-      size_t chain = 0;
+      std::pair<int64_t, size_t> score;
+      Operand chosen[4];
       bool all = true;
       for (auto [number, list] : llvm::enumerate(states)) {
         // A state that surely has the labels and no others.
+        bool isResult = number == 3;
         Target target =
-            getTarget(number == 3 ? list.front() : list.back(), candidate);
+            getTarget(isResult ? list.front() : list.back(), candidate);
         if (number == 2 && transposed)
           std::swap(target[candidate == Layout::bhsd ? 2 : 1], target[3]);
-        bool some = false;
-        for (size_t i = list.size(); i-- > 0 && !some;) {
-          if (!fits(list[i], target) ||
-              (number == 3 && !isOfType(list, i, element)))
-            continue;
-          some = true;
-          // No reshape at all decides between equals.
-          score += 8 * i + (labels.resolve(list[i].dims) == target);
-          chosen[number] = list[i];
-          if (number == 3)
-            chain = i;
-        }
-        all &= some;
+        std::optional<Operand> found = chooseOperand(
+            list, target, isResult ? element : Type(), mayTranspose);
+        all &= found.has_value();
+        if (!all)
+          break;
+        score.first -= !found->order.empty();
+        // No reshape at all decides between equals.
+        score.second +=
+            8 * found->place + (labels.resolve(found->state.dims) == target);
+        chosen[number] = std::move(*found);
       }
       if (!all || (best && score <= *best))
         continue;
@@ -287,7 +319,7 @@ bool Assembler::chooseLayout(ArrayRef<SmallVector<State>> states) {
       layout = candidate;
       transposedV = transposed;
       q = chosen[0], k = chosen[1], v = chosen[2], o = chosen[3];
-      passed.assign(states[3].begin(), states[3].begin() + chain);
+      passed.assign(states[3].begin(), states[3].begin() + o.place);
     }
   }
   return best.has_value();
@@ -367,12 +399,16 @@ ForwardOp Assembler::create(std::string &reason) {
   Operation *op = problem.op;
   OpBuilder b(op, &recorder);
   Location loc = op->getLoc();
-  auto shape = [&](const State &state, bool isV) -> Value {
+  auto shape = [&](const Operand &operand, bool isV) -> Value {
+    const auto &[state, order, place] = operand;
     Value tensor = toBuiltin(b, loc, state.value);
     Target target = getTarget(state, layout);
     if (isV && transposedV)
       std::swap(target[layout == Layout::bhsd ? 2 : 1], target[3]);
-    return reshape(b, loc, labels, tensor, state.dims, target);
+    if (order.empty())
+      return reshape(b, loc, labels, tensor, state.dims, target);
+    tensor = transpose(b, loc, tensor, order);
+    return reshape(b, loc, labels, tensor, permute(state.dims, order), target);
   };
   Value query = shape(q, false), key = shape(k, false), value = shape(v, true);
   if (!query || !key || !value) {
@@ -395,14 +431,20 @@ ForwardOp Assembler::create(std::string &reason) {
 // Its results
 //===----------------------------------------------------------------------===//
 
-/// A result in the shape and type of `state`; null if that is not possible.
+/// A result in the shape and type of `state`, whose dimensions are the target's
+/// in this order; null if that is not possible.
 Value Assembler::convertResult(OpBuilder &b, Value result, const State &state,
-                               const Target &target) const {
+                               const Target &target,
+                               ArrayRef<int64_t> order) const {
   Location loc = result.getLoc();
   RankedTensorType wanted = getTensorType(state.value);
-  Value value = reshape(b, loc, labels, result, target, state.dims);
+  Value value =
+      reshape(b, loc, labels, result, target,
+              order.empty() ? state.dims : permute(state.dims, order));
   if (!value)
     return {};
+  if (!order.empty())
+    value = transpose(b, loc, value, invertPermutationVector(order));
   if (value.getType() != wanted) {
     auto type = cast<RankedTensorType>(value.getType());
     if (type.getElementType() != wanted.getElementType() ||
@@ -416,7 +458,7 @@ Value Assembler::convertResult(OpBuilder &b, Value result, const State &state,
 /// The output in the element type that the program has; null if there is no
 /// way.
 Value Assembler::widen(OpBuilder &b, Value out, std::string &reason) const {
-  Type wanted = getTensorType(o.value).getElementType();
+  Type wanted = getTensorType(o.state.value).getElementType();
   auto type = cast<RankedTensorType>(out.getType());
   if (problem.castType && wanted.isF32())
     return arith::ExtFOp::create(b, out.getLoc(), type.clone(b.getF32Type()),
@@ -433,7 +475,7 @@ Value Assembler::widen(OpBuilder &b, Value out, std::string &reason) const {
 
 /// Erases what stands between the operation and `o`.
 void Assembler::eraseFollowers() {
-  Operation *last = o.value.getDefiningOp();
+  Operation *last = o.state.value.getDefiningOp();
   for (const State &state : llvm::reverse(passed)) {
     SmallVector<Operation *> others;
     for (Value operand : llvm::drop_begin(last->getOperands()))
@@ -452,7 +494,8 @@ bool Assembler::replace(ForwardOp forward, std::string &reason) {
   Value out = widen(b, forward.getO(), reason);
   if (!out)
     return false;
-  Value result = convertResult(b, out, o, getTarget(o, layout));
+  Value result =
+      convertResult(b, out, o.state, getTarget(o.state, layout), o.order);
   Value lse;
   if (problem.lse.value)
     lse = convertResult(b, forward.getLse(), problem.lse,
@@ -473,7 +516,7 @@ bool Assembler::replace(ForwardOp forward, std::string &reason) {
     }
     asked.push_back({state.value, same});
   }
-  o.value.replaceAllUsesWith(result);
+  o.state.value.replaceAllUsesWith(result);
   if (lse)
     problem.lse.value.replaceAllUsesWith(lse);
   for (auto [value, same] : asked)
@@ -496,8 +539,7 @@ LogicalResult Assembler::run() {
                             Twine(cast<OpResult>(result).getResultNumber()) +
                             " is used, which attention.forward does not have");
   if (!chooseStates())
-    return refuse(op, "its dimensions are not those of an attention, or not in "
-                      "an order that needs no transpose");
+    return refuse(op, "its dimensions are not those of an attention");
   std::string reason;
   ForwardOp forward = create(reason);
   if (forward && reason.empty()) {

@@ -84,6 +84,15 @@ llvm::FailureOr<State> makeState(Labels &labels, mlir::Value value, Dims dims);
 mlir::Value reshape(mlir::OpBuilder &b, mlir::Location loc, Labels &labels,
                     mlir::Value value, const Dims &from, const Dims &to);
 
+/// The order of dimensions in which a reshape makes `to` of them; nothing if
+/// there is none.
+std::optional<llvm::SmallVector<int64_t>>
+findOrder(const Labels &labels, const Dims &from, const Dims &to);
+/// Dimensions, or a builtin tensor's elements, in this order.
+Dims permute(const Dims &dims, llvm::ArrayRef<int64_t> order);
+mlir::Value transpose(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
+                      llvm::ArrayRef<int64_t> order);
+
 /// Writes the regions of `forward`, and its auxiliary operands. Notes in
 /// `reason` why that is not possible.
 void buildRegions(attention::ForwardOp forward, AttentionProblem &problem,

@@ -39,6 +39,7 @@ static StringRef getAtenName(StringRef name) {
       .Cases({"bitwise_xor", "logical_xor", "__xor__"}, "xor")
       .Cases({"bitwise_not", "logical_not"}, "not")
       .Cases({"floor_divide", "__floordiv__"}, "floor_divide")
+      .Case("hardtanh", "clamp")
       .Default(base);
 }
 
@@ -54,6 +55,8 @@ static StringRef getStableHloName(StringRef name, bool isInteger) {
       .Case("remainder", isInteger ? "fmod" : "")
       .Case("power", "pow")
       .Case("exponential", "exp")
+      .Case("exponential_minus_one", "expm1")
+      .Case("sign", isInteger ? "" : "sign")
       .Case("log_plus_one", "log1p")
       .Case("sine", "sin")
       .Case("cosine", "cos")
@@ -175,11 +178,33 @@ StringRef fa3::convert::getElementName(Operation *op) {
 // Elements of tensors
 //===----------------------------------------------------------------------===//
 
+/// Whether the operands from `first` on are numbers, or left out.
+static bool hasNumbersFrom(Operation *op, unsigned first) {
+  return llvm::all_of(
+      llvm::drop_begin(op->getOperands(), first),
+      [](Value operand) { return getNumber(operand) || isNone(operand); });
+}
+
+/// Whether integers of an operation are not those of its scalar code, which
+/// have a sign and at least 32 bits: such an operation stays, and what it
+/// computes is a table.
+static bool hasOtherIntegers(Operation *op, StringRef name) {
+  if (llvm::any_of(op->getOperandTypes(), hasUnsignedElements) ||
+      llvm::any_of(op->getResultTypes(), hasUnsignedElements))
+    return true;
+  auto type =
+      dyn_cast<IntegerType>(getTensorType(op->getResult(0)).getElementType());
+  static constexpr StringLiteral exact[] = {
+      "where", "masked_fill", "maximum", "minimum", "and", "or", "xor", "to"};
+  return type && type.getWidth() > 1 && type.getWidth() < 32 &&
+         !llvm::is_contained(exact, name);
+}
+
 /// How many operands of an operation are read element by element, if there is
 /// scalar code for it that gives floats, integers or booleans.
 static unsigned countInputs(Operation *op, StringRef name) {
   RankedTensorType type = getTensorType(op->getResult(0));
-  if (!type)
+  if (!type || hasOtherIntegers(op, name))
     return 0;
   bool isFloat = isa<FloatType>(type.getElementType()),
        isBoolean = type.getElementType().isInteger(1);
@@ -203,7 +228,11 @@ static unsigned countInputs(Operation *op, StringRef name) {
     return isFloat ? 0 : 2;
   if (isOneOf({"maximum", "minimum"}))
     return isBoolean ? 0 : 2;
-  if (name == "add" || name == "sub") {
+  if (name == "clamp" || name == "clamp_min" || name == "clamp_max")
+    return isBoolean || !hasNumbersFrom(op, 1) ? 0 : 1;
+  if (name == "leaky_relu" || name == "softplus")
+    return isFloat && hasNumbersFrom(op, 1) ? 1 : 0;
+  if (name == "add" || name == "sub" || name == "rsub") {
     bool isPlain = op->getNumOperands() < 3 ||
                    getNumber(op->getOperand(2)).value_or(0) == 1;
     return isBoolean || !isPlain ? 0 : 2;
@@ -217,9 +246,10 @@ static unsigned countInputs(Operation *op, StringRef name) {
     return isFloat && !getName(op).ends_with("_mode") ? 2 : 0;
   if (isOneOf({"floor_divide", "trunc_divide", "remainder", "fmod"}))
     return isFloat || isBoolean ? 0 : 2;
-  return isFloat && isOneOf({"tanh", "exp", "exp2", "log", "log2", "log1p",
-                             "sqrt", "rsqrt", "sin", "cos", "erf", "floor",
-                             "ceil", "square", "relu", "sigmoid", "reciprocal"})
+  return isFloat && isOneOf({"tanh",    "exp",   "exp2",  "log",        "log2",
+                             "log1p",   "sqrt",  "rsqrt", "sin",        "cos",
+                             "erf",     "floor", "ceil",  "square",     "relu",
+                             "sigmoid", "silu",  "expm1", "reciprocal", "sign"})
              ? 1
              : 0;
 }

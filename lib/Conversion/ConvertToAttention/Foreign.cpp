@@ -35,6 +35,12 @@ static bool isForeign(Type type) {
   return isa<OpaqueType>(type) || type.getDialect().getNamespace() != "builtin";
 }
 
+bool convert::hasUnsignedElements(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.getElementType().isUnsignedInteger();
+  return isVTensor(type) && StringRef(printType(type)).contains(",ui");
+}
+
 bool convert::isVTensor(Type type) {
   return isForeign(type) &&
          StringRef(printType(type)).starts_with("!torch.vtensor");

@@ -24,6 +24,8 @@ mlir::RankedTensorType getTensorType(mlir::Type type);
 inline mlir::RankedTensorType getTensorType(mlir::Value value) {
   return value ? getTensorType(value.getType()) : mlir::RankedTensorType();
 }
+/// Whether a tensor's elements are integers without signs by their type.
+bool hasUnsignedElements(mlir::Type type);
 /// Whether a value is a tensor of torch.
 bool isVTensor(mlir::Type type);
 

@@ -194,12 +194,68 @@ Value Translator::computeUnary(StringRef name, Value x) {
     return arith::DivFOp::create(b, one(), x);
   if (name == "relu")
     return arith::MaximumFOp::create(b, x, point.constant(0, f32));
-  if (name == "sigmoid") {
+  if (name == "expm1")
+    return math::ExpM1Op::create(b, x);
+  if (name == "sigmoid" || name == "silu") {
     Value power = math::ExpOp::create(b, arith::NegFOp::create(b, x));
     Value sum = arith::AddFOp::create(b, one(), power);
-    return arith::DivFOp::create(b, one(), sum);
+    return arith::DivFOp::create(b, name == "silu" ? x : one(), sum);
+  }
+  if (name == "sign") {
+    Value zero = point.constant(0, f32);
+    auto choose = [&](arith::CmpFPredicate how, double number, Value other) {
+      return arith::SelectOp::create(b, arith::CmpFOp::create(b, how, x, zero),
+                                     point.constant(number, f32), other);
+    };
+    return choose(arith::CmpFPredicate::OGT, 1,
+                  choose(arith::CmpFPredicate::OLT, -1, x));
   }
   return {};
+}
+
+/// Functions with numbers beside x, of which some may be left out.
+Value Translator::computeWithNumbers(StringRef name, Operation *op, Kind kind) {
+  Value x = operand(op, 0, kind);
+  auto get = [&](unsigned i) {
+    Value given = getOperand(op, i);
+    return given ? getNumber(given) : std::nullopt;
+  };
+  if (!x || kind == Kind::Boolean)
+    return {};
+  bool isFloat = kind == Kind::Float;
+  if (name.starts_with("clamp")) {
+    bool isMax = name == "clamp_max";
+    if (!isMax && get(1)) {
+      Value low = operand(op, 1, kind);
+      x = isFloat ? arith::MaximumFOp::create(b, x, low).getResult()
+                  : arith::MaxSIOp::create(b, x, low).getResult();
+    }
+    if (unsigned at = isMax ? 1 : 2; name != "clamp_min" && get(at)) {
+      Value high = operand(op, at, kind);
+      x = isFloat ? arith::MinimumFOp::create(b, x, high).getResult()
+                  : arith::MinSIOp::create(b, x, high).getResult();
+    }
+    return x;
+  }
+  if (!isFloat)
+    return {};
+  Type f32 = b.getF32Type();
+  if (name == "leaky_relu") {
+    Value other =
+        arith::MulFOp::create(b, x, point.constant(get(1).value_or(0.01), f32));
+    Value isAbove = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x,
+                                          point.constant(0, f32));
+    return arith::SelectOp::create(b, isAbove, x, other);
+  }
+  // softplus: log(1 + exp(beta x)) / beta, and x itself above a threshold.
+  Value beta = point.constant(get(1).value_or(1), f32);
+  Value scaled = arith::MulFOp::create(b, x, beta);
+  Value isAbove =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, scaled,
+                            point.constant(get(2).value_or(20), f32));
+  Value soft = arith::DivFOp::create(
+      b, math::Log1pOp::create(b, math::ExpOp::create(b, scaled)), beta);
+  return arith::SelectOp::create(b, isAbove, x, soft);
 }
 
 Value Translator::computeBinary(Operation *op, StringRef name, Kind kind) {
@@ -207,6 +263,10 @@ Value Translator::computeBinary(Operation *op, StringRef name, Kind kind) {
   if (!x || !y)
     return {};
   bool isFloat = kind == Kind::Float, isBoolean = kind == Kind::Boolean;
+  if (name == "rsub") {
+    std::swap(x, y);
+    name = "sub";
+  }
   if (name == "add" || name == "sub") {
     // The third operand is a factor of the second.
     Value factor = getOperand(op, 2);
@@ -337,23 +397,25 @@ Value Translator::compute(Operation *op, Kind kind) {
   }
   if (base == "neg" || base == "abs")
     return computeSign(base, op, kind);
+  if (base.starts_with("clamp") || base == "leaky_relu" || base == "softplus")
+    return computeWithNumbers(base, op, kind);
   if (name == "torch.aten.div.Tensor_mode" ||
       name == "torch.aten.div.Scalar_mode")
     return computeRoundedQuotient(op, kind);
   if (kind == Kind::Float) {
     static constexpr StringLiteral unary[] = {
-        "tanh", "exp",    "exp2", "log",     "log2",      "log1p",
-        "sqrt", "rsqrt",  "sin",  "cos",     "erf",       "floor",
-        "ceil", "square", "relu", "sigmoid", "reciprocal"};
+        "tanh",  "exp",     "exp2",       "log",  "log2",  "log1p", "sqrt",
+        "rsqrt", "sin",     "cos",        "erf",  "floor", "ceil",  "square",
+        "relu",  "sigmoid", "reciprocal", "silu", "expm1", "sign"};
     if (llvm::is_contained(unary, base)) {
       Value x = operand(op, 0, kind);
       return x ? computeUnary(base, x) : Value();
     }
   }
   static constexpr StringLiteral binary[] = {
-      "add",     "sub",          "mul",          "div",      "and",
-      "or",      "xor",          "pow",          "fmod",     "maximum",
-      "minimum", "floor_divide", "trunc_divide", "remainder"};
+      "add",     "rsub",    "sub",          "mul",          "div",
+      "and",     "or",      "xor",          "pow",          "fmod",
+      "maximum", "minimum", "floor_divide", "trunc_divide", "remainder"};
   if (llvm::is_contained(binary, base))
     return computeBinary(op, base, kind);
   return {};

@@ -37,6 +37,8 @@ private:
   mlir::Value computeRoundedQuotient(mlir::Operation *op, Kind kind);
   mlir::Value computeBinary(mlir::Operation *op, llvm::StringRef name,
                             Kind kind);
+  mlir::Value computeWithNumbers(llvm::StringRef name, mlir::Operation *op,
+                                 Kind kind);
   mlir::Value computeUnary(llvm::StringRef name, mlir::Value x);
   mlir::Value compare(mlir::Operation *op, llvm::StringRef name);
   mlir::Value as(mlir::Value value, Kind kind);

@@ -80,8 +80,8 @@ def main():
     for first in range(0, len(jobs), step):
         some = jobs[first : first + step]
         done = subprocess.run(
-            [args.run, "--cpu", "--check-each-pass=block-m=64 block-n=16", "--check-ptx", "-"], input=write(some),
-            capture_output=True, text=True)  # fmt: skip
+            [args.run, "--cpu", "--check-each-pass=block-m=64 block-n=16", "--check-ptx", "-"],
+            input=write(some), capture_output=True, text=True)  # fmt: skip
         if done.returncode:
             failed += 1
             print(f"{some}:\n{done.stdout[-500:]}{done.stderr[-500:]}")

@@ -30,7 +30,8 @@ def ConvertToAttention : Pass<"convert-to-attention", "::mlir::ModuleOp"> {
     wrote them. So keys that are repeated for a group of query heads are read
     once (GQA), and tensors in the order (batch, sequence, head, element) stay in
     it (`layout bshd`). The reshapes that remain are `tensor.expand_shape` and
-    `tensor.collapse_shape`. Operations that nothing uses any longer are erased if
+    `tensor.collapse_shape`; orders that no layout has get a `linalg.transpose`.
+    Operations that nothing uses any longer are erased if
     they are known to do nothing else.
 
     Scores are edited by the code that the other project has there: regions,
