@@ -7,7 +7,7 @@ launch, minima, absolute values, select, tables of all kinds (by head, query,
 key, distance, block, of tables, clamped or not) and functions of the score.
 Problem number N depends on --seed and N only. Every third one that has a mask
 gets lists of blocks made from its code. By default kernels are compared
-after the stage of sequential tiles, and every --whole th one after every pass.
+after the stage of sequential tiles, and every --whole th one after every pass and as PTX.
 """
 import argparse
 import concurrent.futures
@@ -21,7 +21,9 @@ import sys
 import tempfile
 
 # Limits that a pass may state.
-LIMITS = [r"registers", r"shared memory", r"multiples? of", r"regions? of at most"]
+# A launch refuses tables that are longer than what is read of them.
+LIMITS = [r"registers", r"shared memory", r"multiples? of", r"regions? of at most",
+          r"extent \d+ of dimension"]
 HEADS = 2
 SIZES = [1, 17, 40, 64, 70, 100, 130]
 
@@ -278,8 +280,8 @@ def attempt(args, number):
             write_table(folder / f"{table}.npy", element, extents, values)
             options += ["--input", f"{table}={folder / table}.npy"]
         if args.whole and number % args.whole == 0:
-            code, output = run([args.run, "--cpu", "--check-each-pass=" + lists, path,
-                                *options], args.timeout)
+            code, output = run([args.run, "--cpu", "--check-each-pass=" + lists, "--check-ptx",
+                                path, *options], args.timeout)
         else:
             tiles, reference = folder / "tiles.mlir", folder / "reference.mlir"
             code, output = run([args.opt, path, "--fa3-tile=" + lists, "-o", tiles],
