@@ -10,7 +10,7 @@ import unittest
 import support
 
 sys.path.insert(0, str(support.ROOT / "test" / "Fuzz"))
-TOOLS = pathlib.Path(os.environ.get("FA3_LIBRARY", "/none")).parents[1] / "bin"
+TOOLS = pathlib.Path(os.environ.get("FA3_LIBRARY", "/none/lib")).parent.parent / "bin"
 
 
 def has(*names):

@@ -104,7 +104,7 @@ ConstantIntRanges Intervals::computeInteger(Value value) {
   auto most = ConstantIntRanges::maxRange(
       ConstantIntRanges::getStorageBitwidth(value.getType()));
   Operation *op = value.getDefiningOp();
-  if (!op || isa<tensor::DimOp>(op))
+  if (!op || isa<tensor::DimOp, attention::LengthOp>(op))
     return value.getType().isIndex() ? getCounts() : most;
   if (auto size = dyn_cast<math::AbsIOp>(op)) {
     ConstantIntRanges range = getInteger(size.getOperand());
