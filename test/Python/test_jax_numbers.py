@@ -70,6 +70,8 @@ class NumbersTest(unittest.TestCase):
             (lambda s: s.astype(jnp.float8_e4m3fn), "conversion to float8_e4m3fn"),
             (lambda s: s.astype(jnp.uint16), "conversion to uint16"),
             (lambda s: s.astype(jnp.uint32), "conversion to uint32"),
+            (lambda s: jax.lax.shift_right_arithmetic(s.astype(jnp.uint8), jnp.uint8(1)),
+             "shift_right_arithmetic of unsigned numbers"),
         ):
             with self.assertRaisesRegex(TraceError, said):
                 trace.trace_mods(lambda s, b, h, i, j: function(s), None)

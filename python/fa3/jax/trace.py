@@ -230,6 +230,8 @@ def _slice(session: _Session, array: Any, starts: list[Node], sizes: Any) -> Any
 
 
 def _scalar(graph: Graph, name: str, named: Any, nodes: list[Node]) -> Node:
+    if name == "shift_right_arithmetic" and nodes[0].narrow.startswith("u"):
+        raise TraceError("shift_right_arithmetic of unsigned numbers, of which JAX takes a sign")
     if name in _PLAIN:
         return functions.FUNCTIONS[_PLAIN[name]](graph, *nodes)
     if name == "div":
