@@ -23,7 +23,7 @@ import tempfile
 # Limits that a pass may state.
 # A launch refuses tables that are longer than what is read of them.
 LIMITS = [r"registers", r"shared memory", r"multiples? of", r"regions? of at most",
-          r"extent \d+ of dimension"]
+          r"argument 't\d+': extent \d+ of dimension"]
 HEADS = 2
 SIZES = [1, 17, 40, 64, 70, 100, 130]
 

@@ -408,7 +408,8 @@ ForwardOp Assembler::create(std::string &reason) {
     if (order.empty())
       return reshape(b, loc, labels, tensor, state.dims, target);
     tensor = transpose(b, loc, tensor, order);
-    return reshape(b, loc, labels, tensor, permute(state.dims, order), target);
+    return reshape(b, loc, labels, tensor,
+                   Dims(applyPermutation(ArrayRef(state.dims), order)), target);
   };
   Value query = shape(q, false), key = shape(k, false), value = shape(v, true);
   if (!query || !key || !value) {
@@ -438,9 +439,10 @@ Value Assembler::convertResult(OpBuilder &b, Value result, const State &state,
                                ArrayRef<int64_t> order) const {
   Location loc = result.getLoc();
   RankedTensorType wanted = getTensorType(state.value);
-  Value value =
-      reshape(b, loc, labels, result, target,
-              order.empty() ? state.dims : permute(state.dims, order));
+  Value value = reshape(
+      b, loc, labels, result, target,
+      order.empty() ? state.dims
+                    : Dims(applyPermutation(ArrayRef(state.dims), order)));
   if (!value)
     return {};
   if (!order.empty())

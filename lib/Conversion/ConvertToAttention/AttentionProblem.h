@@ -88,8 +88,7 @@ mlir::Value reshape(mlir::OpBuilder &b, mlir::Location loc, Labels &labels,
 /// there is none.
 std::optional<llvm::SmallVector<int64_t>>
 findOrder(const Labels &labels, const Dims &from, const Dims &to);
-/// Dimensions, or a builtin tensor's elements, in this order.
-Dims permute(const Dims &dims, llvm::ArrayRef<int64_t> order);
+/// A builtin tensor with its dimensions in this order.
 mlir::Value transpose(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
                       llvm::ArrayRef<int64_t> order);
 

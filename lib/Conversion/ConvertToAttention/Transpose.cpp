@@ -39,13 +39,6 @@ fa3::convert::findOrder(const Labels &labels, const Dims &from,
   return order;
 }
 
-Dims fa3::convert::permute(const Dims &dims, ArrayRef<int64_t> order) {
-  Dims result;
-  for (int64_t dim : order)
-    result.push_back(dims[dim]);
-  return result;
-}
-
 Value fa3::convert::transpose(OpBuilder &b, Location loc, Value value,
                               ArrayRef<int64_t> order) {
   auto type = cast<RankedTensorType>(value.getType());

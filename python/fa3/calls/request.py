@@ -265,23 +265,12 @@ class Request:
             "b": self.batch, "h": self.heads, "i": self.queries, "j": self.keys,
             "c": self.head_dim_v,
         }  # fmt: skip
-        for number, (value, uses) in enumerate(zip(traced.tensors, traced.uses)):
+        for number, value in enumerate(traced.tensors):
             name = f"aux{number}"
             one = self._add(name, value)
             if not one.shape:
                 one = View(one.address, one.type, (1,), (1,), one.device)
-            shape = list(one.shape)
-            for d, index in enumerate(uses):
-                if index is None:
-                    continue
-                if shape[d] < extents[index]:
-                    raise ArgumentError(
-                        traced.names[number],
-                        f"{shape[d]} elements of dimension {d} are read at "
-                        f"{extents[index]} indices",
-                    )
-                # A table may be longer than what is read of it.
-                shape[d] = extents[index]
+            shape = traced.cut(number, one.shape, extents)
             tensors.check_dense(traced.names[number], one)
             type = "i8" if one.type == "i1" else one.type
             self.views[name] = View(one.address, type, tuple(shape), one.strides, one.device)

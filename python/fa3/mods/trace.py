@@ -9,9 +9,9 @@ import contextlib
 import dataclasses
 import sys
 import traceback
-from typing import Any, Callable
+from typing import Any, Callable, Mapping, Sequence
 
-from ..errors import TraceError
+from ..errors import ArgumentError, TraceError
 from ..support import tensors
 from .capture import Capture
 from .copies import Copies
@@ -48,6 +48,24 @@ class Traced:
     uses: tuple[tuple[str | None, ...], ...]
     names: tuple[str, ...]
     places: dict[str, list[tuple[str, int]]]
+
+    def cut(
+        self, number: int, shape: Sequence[int], extents: Mapping[str, int | None]
+    ) -> list[int]:
+        """What is read of tensor `number`, whose extents may be larger; `extents` has those
+        of indices, None where nobody knows. Raises ArgumentError."""
+        made = list(shape)
+        for d, index in enumerate(self.uses[number]):
+            limit = None if index is None else extents[index]
+            if limit is None:
+                continue
+            if made[d] < limit:
+                raise ArgumentError(
+                    self.names[number],
+                    f"{made[d]} elements of dimension {d} are read at {limit} indices",
+                )
+            made[d] = limit
+        return made
 
     def place_of(self, text: str, line: int) -> tuple[str, int]:
         """The user's file and line behind a line of the module, or ("", 0)."""

@@ -39,23 +39,15 @@ def add(call: Any, traced: Traced) -> None:
     outside of a table reads 0; those of sequences and heads have to be there, and in a
     padded cache those of all its rows, since only the GPU knows how many count."""
     extents = {
-        "b": call.sequences, "h": call.heads, "i": call.most_queries, "j": call.padded_keys,
-        "c": call.head_dim_v,
+        "b": call.sequences, "h": call.heads, "i": call.most_queries or None,
+        "j": call.padded_keys or None, "c": call.head_dim_v,
     }  # fmt: skip
-    for number, (value, uses) in enumerate(zip(traced.tensors, traced.uses)):
+    for number, value in enumerate(traced.tensors):
         name, called = f"aux{number}", traced.names[number]
         one = tensors.view(called, value)
         if not one.shape:
             one = View(one.address, one.type, (1,), (1,), one.device)
-        shape = list(one.shape)
-        for d, index in enumerate(uses):
-            limit = extents.get(index or "", 0)
-            if shape[d] < limit:
-                raise ArgumentError(
-                    called, f"{shape[d]} elements of dimension {d} are read at {limit} indices"
-                )
-            # A table may be longer than what is read of it.
-            shape[d] = limit or shape[d]
+        shape = traced.cut(number, one.shape, extents)
         tensors.check_dense(called, one)
         if one.device != call.views["q"].device:
             raise ArgumentError(called, "is not on the device of q")

@@ -9,6 +9,7 @@
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/IR/ConstantRange.h"
 #include <algorithm>
 #include <cmath>
 
@@ -107,15 +108,11 @@ ConstantIntRanges Intervals::computeInteger(Value value) {
   if (!op || isa<tensor::DimOp, attention::LengthOp>(op))
     return value.getType().isIndex() ? getCounts() : most;
   if (auto size = dyn_cast<math::AbsIOp>(op)) {
-    ConstantIntRanges range = getInteger(size.getOperand());
-    APInt low = range.smin().abs(), high = range.smax().abs();
-    if (range.smin().isMinSignedValue())
-      return most;
-    bool isSigned = range.smin().isNegative() && !range.smax().isNegative();
-    return ConstantIntRanges::fromSigned(isSigned
-                                             ? APInt::getZero(low.getBitWidth())
-                                             : llvm::APIntOps::smin(low, high),
-                                         llvm::APIntOps::smax(low, high));
+    ConstantIntRanges of = getInteger(size.getOperand());
+    auto range =
+        llvm::ConstantRange::getNonEmpty(of.smin(), of.smax() + 1).abs();
+    return ConstantIntRanges::fromSigned(range.getSignedMin(),
+                                         range.getSignedMax());
   }
   auto inferred = dyn_cast<InferIntRangeInterface>(op);
   if (!inferred || !llvm::all_of(op->getOperandTypes(),

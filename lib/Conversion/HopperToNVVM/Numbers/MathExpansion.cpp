@@ -25,7 +25,7 @@ static constexpr StringLiteral kApproximated[] = {
     "math.acos", "math.asin",  "math.atan", "math.cbrt",
     "math.erf",  "math.expm1", "math.log1p"};
 static constexpr StringLiteral kExpanded[] = {"acosh", "asinh", "atanh", "cosh",
-                                              "round", "sinh",  "tan"};
+                                              "fpowi", "round", "sinh",  "tan"};
 
 static bool isToExpand(Operation *op) {
   StringRef name = op->getName().getStringRef();
@@ -49,32 +49,27 @@ static Operation *createOnElement(ImplicitLocOpBuilder &b, Operation *op,
   return b.create(state);
 }
 
-/// x to the whole number `count`, by products.
-static Value multiplyOut(ImplicitLocOpBuilder &b, Value x, unsigned count) {
-  Value result;
-  for (Value square = x;; square = arith::MulFOp::create(b, square, square)) {
-    if (count & 1)
-      result = result ? arith::MulFOp::create(b, result, square) : square;
-    count >>= 1;
-    if (count == 0)
-      return result;
-  }
-}
-
 /// x to the power of a constant: whole ones by products, which are right for
-/// negative x; null for others.
+/// negative x, by an operation that is appended to `scalars`; null for others.
 static Value createPower(ImplicitLocOpBuilder &b, Value x,
-                         const APFloat &constant) {
+                         const APFloat &constant,
+                         SmallVectorImpl<Operation *> &scalars) {
   double y = constant.convertToDouble();
-  Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
-  if (y == 0.0)
-    return one;
   if (y == 0.5)
     return math::SqrtOp::create(b, x);
   if (std::trunc(y) != y || std::abs(y) > 64)
     return {};
-  Value power = multiplyOut(b, x, static_cast<unsigned>(std::abs(y)));
-  return y > 0 ? power : arith::DivFOp::create(b, one, power).getResult();
+  Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+  if (y == 0.0)
+    return one;
+  // Upstream's inverse of 0 is always negative.
+  auto power = math::FPowIOp::create(
+      b, x,
+      arith::ConstantOp::create(
+          b, b.getI32IntegerAttr(static_cast<int32_t>(std::abs(y)))));
+  scalars.push_back(power);
+  return y > 0 ? power.getResult()
+               : arith::DivFOp::create(b, one, power).getResult();
 }
 
 /// x to the power y, as C's pow has it: exp2(y log2|x|), which is negative for
@@ -109,13 +104,14 @@ static Value createPower(ImplicitLocOpBuilder &b, Value x, Value y) {
   return select(compare(P::OEQ, y, zero), one, power);
 }
 
-/// Powers on f32. Upstream's expansion has no negative x.
-static void expandPower(math::PowFOp op,
-                        const std::optional<APFloat> &exponent) {
+/// Powers on f32; `exponent` is the number that the second operand is, if it is
+/// one. Upstream's expansion has no negative x.
+static void expandPower(math::PowFOp op, const std::optional<APFloat> &exponent,
+                        SmallVectorImpl<Operation *> &scalars) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Value power;
   if (exponent)
-    power = createPower(b, op.getLhs(), *exponent);
+    power = createPower(b, op.getLhs(), *exponent, scalars);
   if (!power)
     power = createPower(b, op.getLhs(), op.getRhs());
   op.replaceAllUsesWith(power);
@@ -205,7 +201,7 @@ LogicalResult fa3::expandMath(gpu::GPUFuncOp kernel) {
     scalarize(op, made);
     for (Operation *scalar : made) {
       if (auto power = dyn_cast<math::PowFOp>(scalar)) {
-        expandPower(power, exponent);
+        expandPower(power, exponent, scalars);
         continue;
       }
       auto angle = dyn_cast<math::Atan2Op>(scalar);
